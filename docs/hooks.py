@@ -1,10 +1,9 @@
-"""What the site does beside MkDocs: links to sources, charts without a network, no-break spaces.
+"""Hooks of MkDocs: links to sources, charts without a network, no-break spaces.
 
-A page links to files of the repository as one that is read there does (``../kvopt/api.py``).  In
-the site each such file becomes a page of its own, and so do those that a Markdown file among them
-links to; pictures and tables are copied.  A chart in Mermaid, which would load a library from
-elsewhere, becomes nested lists.  What ``kvopt site`` adds (:class:`reports.site.Results`) comes as
-``extra.results``.
+A page links to files of the repository by their paths (``../kvopt/api.py``).  In the site each such
+file has a page, and so has each link of a Markdown file among them; pictures and tables are copied.
+A chart in Mermaid, which would load a library from elsewhere, becomes nested lists.  ``kvopt site``
+passes its results (:class:`reports.site.Results`) as ``extra.results``.
 """
 
 from __future__ import annotations
@@ -28,21 +27,21 @@ if TYPE_CHECKING:
     from reports.site import Results
 
 _ROOT = Path(__file__).resolve().parents[1]
-#: Where the pages of the repository's files lie in the site.
+#: Folder of the site with the pages of the repository's files.
 _SHELF = "source"
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
-#: What is shown as it is written.
-_CODE = re.compile(r"(<(pre|code)\b.*?</\2>)", re.DOTALL)
+#: Text that stays as it is.
+_CODE = re.compile(r"(<pre\b.*?</pre>|<code\b.*?</code>)", re.DOTALL)
 _CHART = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".bib": "bibtex", ".yml": "yaml"}
-#: What is copied as it is.
+#: Suffixes of files that are copied.
 _COPIED = {".png", ".svg", ".csv", ".ipynb"}
 #: Tables of rows, which would fill the index of the search.
 _LONG = re.compile(r"reports/nightly/(?:tables|anytime)/")
 #: Longest file that is shown whole, bytes.
 _LONGEST = 200_000
-#: Where the results stand on the first page.
+#: Place of the results on the first page.
 _FIRST = "<!-- site: results -->"
 
 
@@ -79,11 +78,8 @@ def on_page_markdown(markdown: str, *, page: Page, files: Files, config: MkDocsC
 
 def on_page_content(html: str, **_: object) -> str:
     """Keep each number on one line with its unit, but for code, which readers copy."""
-    left, parts = 0, []
-    for code in _CODE.finditer(html):
-        parts += [glued(html[left : code.start()]), code[0]]
-        left = code.end()
-    return "".join([*parts, glued(html[left:])])
+    parts = _CODE.split(html)
+    return "".join(code if n % 2 else glued(code) for n, code in enumerate(parts))
 
 
 def on_post_build(config: MkDocsConfig) -> None:
@@ -97,7 +93,7 @@ def _results(config: MkDocsConfig) -> Results | None:
 
 
 def _targets(folder: str, page: str, markdown: str) -> Iterator[str]:
-    """Yield the files of the repository, outside docs, to which a page's links lead."""
+    """Yield the files of the repository, outside docs, that a page links to."""
     for part in _FENCE.split(markdown)[::2]:
         for link in _LINK.finditer(part):
             target = posixpath.normpath(posixpath.join(folder, posixpath.dirname(page), link[3]))
@@ -106,12 +102,12 @@ def _targets(folder: str, page: str, markdown: str) -> Iterator[str]:
 
 
 def _is_of_docs(target: str) -> bool:
-    """Tell whether MkDocs takes a file by itself."""
+    """Return whether MkDocs takes a file by itself."""
     return target.startswith("docs/") and target.endswith((".md", ".svg"))
 
 
 def _add(target: str, files: Files, config: MkDocsConfig) -> list[str]:
-    """Add a file of the repository; return those that it leads to."""
+    """Add a file of the repository; return the files that it links to."""
     path = _ROOT / target
     uri = _site_uri(target, config)
     if path.suffix in _COPIED:
@@ -122,7 +118,7 @@ def _add(target: str, files: Files, config: MkDocsConfig) -> list[str]:
         front = "search:\n  exclude: true\n" if _LONG.match(target) else "search:\n  boost: 0.5\n"
         # Their tables are as wide as the page.
         front += "hide:\n  - toc\n"
-        # Of data there is a file for each instance; the library's page has them.
+        # Data has a file for each instance; the library's page links them.
         found = [each for each in _targets("", target, text) if not each.endswith(".json")]
     else:
         front, found = "search:\n  exclude: true\nhide:\n  - navigation\n", []
@@ -133,7 +129,7 @@ def _add(target: str, files: Files, config: MkDocsConfig) -> list[str]:
 
 
 def _site_uri(target: str, config: MkDocsConfig) -> str:
-    """Return where a file of the repository lies in the site: a page, or a copy."""
+    """Return the place of a file of the repository in the site: a page, or a copy."""
     results = _results(config)
     places: Mapping[str, str] = results.places if results else {}
     if target in places:
@@ -148,8 +144,8 @@ def _site_uri(target: str, config: MkDocsConfig) -> str:
 def _relinked(markdown: str, target: str, here: str, files: Files, config: MkDocsConfig) -> str:
     """Rewrite the links of a file of the repository into links between files of the site.
 
-    ``here`` is the folder of its page in the site.  Outside docs a link to what the site does not
-    hold becomes its words; within docs MkDocs complains of it.
+    ``here`` is the folder of its page in the site.  Outside docs a link to a file that the site
+    lacks becomes its words; within docs MkDocs complains of it.
     """
     folder = posixpath.dirname(target)
 
@@ -170,8 +166,7 @@ def _relinked(markdown: str, target: str, here: str, files: Files, config: MkDoc
 
 def _chart(source: str) -> str:
     """Return a chart, whose stations follow one another, as numbered steps framed by process."""
-    parts = ['<div class="chart">']
-    framed, steps = False, 0
+    parts, framed, steps = ['<div class="chart">'], False, 0
     for line in source.splitlines():
         frame = re.search(r'subgraph \w+ \["(.*)"\]', line)
         if frame:

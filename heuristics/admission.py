@@ -14,7 +14,9 @@ import numpy as np
 
 from heuristics import compiled
 from heuristics.compiled import kernel
-from heuristics.policy import Ints
+from heuristics.policy import UNIT_ROUND, Ints
+from heuristics.stretches import pass_rounds
+from instances.batch_time import BatchTime
 
 #: A sequence of integers of shape (n,): a list, or an array of 64-bit integers.
 Column = Any
@@ -23,7 +25,7 @@ Column = Any
 class Requests(NamedTuple):
     """Requests that can start."""
 
-    #: Rounds.
+    #: Nanoseconds, or rounds in unit rounds.
     arrivals: Column
     #: Tokens; an output is believed to be no less than it is.
     prompts: Column
@@ -48,6 +50,18 @@ class Active(NamedTuple):
     bases: Column
     #: Position in the instance.
     ids: Column
+
+
+class Clocked(NamedTuple):
+    """Arrays that the kernel fills: start rounds, completions (ns), and late beginnings."""
+
+    #: One a request, shape (n,).
+    starts: Column
+    completions: Column
+    #: Rounds that begin later than the one before ends, and when (ns); shape (n,), of which the
+    #: kernel returns how many there are.
+    late_rounds: Column
+    late_times: Column
 
 
 #: Later than every round that can occur: arrivals and outputs are bounded in ``instances.model``.
@@ -138,14 +152,14 @@ def admit_in_order(requests, by_rank, memory, passes, worker, heaps, starts, now
     (active, low, high, sum of the bases); the heaps are ranks that wait, (round, request) of
     completions, and an empty list; nothing else changes before the round ``event``.  Returned are
     low, high and sum; the first round at which another request might start if nothing happens
-    until then; how many were started, the sum of their prompts and of the squares of these.
+    until then; the sum of the prompts that start, and of their squares.
     """
     _, prompts, beliefs, outputs = requests
     active, low, high, total = worker
     waiting, completions, passed = heaps
     held_next = total + (high - low) * (now + 1)
     next_try = event
-    started = prefilled = squares = 0
+    prefilled = squares = 0
     while len(waiting) > 0:
         request = by_rank[waiting[0]]
         prompt = prompts[request]
@@ -163,7 +177,6 @@ def admit_in_order(requests, by_rank, memory, passes, worker, heaps, starts, now
             continue
         heappop(waiting)
         starts[request] = now
-        started += 1
         prefilled += prompt
         squares += prompt * prompt
         held_next += prompt + 1
@@ -173,87 +186,139 @@ def admit_in_order(requests, by_rank, memory, passes, worker, heaps, starts, now
         event = min(event, completions[0][0])
     while len(passed) > 0:
         heappush(waiting, passed.pop())
-    return low, high, total, min(next_try, event), started, prefilled, squares
+    return low, high, total, min(next_try, event), prefilled, squares
 
 
 @kernel
-def run_in_order(requests, line, memory, passes, active, starts):
-    """Start arrived requests in rank order where the look-ahead allows it; fill ``starts``.
+def serve_in_order(requests, line, memory, passes, active, coefficients, clocked):
+    """Start arrived requests in rank order where the look-ahead allows it; return the late rounds.
 
-    At every round the waiting requests that have arrived are taken in rank order; each starts if
+    In every round the waiting requests that have arrived are taken in rank order; each starts if
     no round until the last believed completion would hold more than M tokens.  The first that
     would exceed it ends the round's admission (the common Phase 2 of wang2025 Alg. 1, 6 and 7 and
     of jaillet2025_v2 Alg. 1 and 2), but so many ``passes`` are made in a round over such requests.
-    Rounds in which nothing can change are skipped.  ``active`` is scratch space of shape (n,).
+    Rounds in which nothing can change are skipped.  ``active`` is scratch space of shape (n,), the
+    arrivals are nanoseconds, the coefficients of the batch time picoseconds.
     """
     arrivals = requests[0]
     by_rank, ranks, by_arrival = line
+    starts, ends, late_rounds, late_times = clocked
+    base, per_prefill, per_square, per_decode, per_read = coefficients
     n = len(starts)
-    # Heaps of ranks and of (round, request); what leaves at once tells a compiler the type.
+    # Heaps of ranks and of (round, request); the first element shows a compiler the type.
     waiting, completions, passed = [0], [(0, 0)], [0]
     waiting.pop(), completions.pop(), passed.pop()
     heaps = (waiting, completions, passed)
-    low = high = total = arrived = started = 0  # total is the sum of the active requests' bases
-    now = arrivals[by_arrival[0]]
-    while started < n:
-        while arrived < n and arrivals[by_arrival[arrived]] <= now:
+    low = high = total = arrived = done = late = now = time = ended = 0
+    while True:
+        while len(completions) > 0 and completions[0][0] <= now:
+            request = heappop(completions)[1]
+            low, total = take_out(active, low, total, request)
+            ends[request] = time
+            done += 1
+        if done == n:
+            return late
+        if low == high and len(waiting) == 0:
+            time = max(time, arrivals[by_arrival[arrived]])
+        while arrived < n and arrivals[by_arrival[arrived]] <= time:
             heappush(waiting, ranks[by_arrival[arrived]])
             arrived += 1
-        while len(completions) > 0 and completions[0][0] <= now:
-            low, total = take_out(active, low, total, heappop(completions)[1])
-        event = arrivals[by_arrival[arrived]] if arrived < n else NEVER
-        if len(completions) > 0:
-            event = min(event, completions[0][0])
+        event = completions[0][0] if len(completions) > 0 else NEVER
+        decoding = high - low
+        read = total + decoding * now
         worker = (active, low, high, total)
-        low, high, total, now, new, _, _ = admit_in_order(
+        low, high, total, next_round, prefilled, squares = admit_in_order(
             requests, by_rank, memory, passes, worker, heaps, starts, now, event
         )
-        started += new
+        if time > ended:
+            late_rounds[late] = now
+            late_times[late] = time
+            late += 1
+        picoseconds = base + per_prefill * prefilled + per_square * squares
+        picoseconds += per_decode * decoding + per_read * read
+        time += max(1, -(-picoseconds // 1000))
+        now += 1
+        # The rounds after the first only decode, up to the next change or arrival.
+        limit = -1
+        if arrived < n:
+            limit = max(0, arrivals[by_arrival[arrived]] - time)
+        slope = per_read * (high - low)
+        first = base + per_decode * (high - low) + per_read * (total + (high - low) * now)
+        rounds, passed_time = pass_rounds(first, slope, next_round - now, limit)
+        now += rounds
+        time += passed_time
+        ended = time
 
 
 def starts_in_order(
     requests: Requests, by_rank: Ints, memory: int, *, passes: int = 0
 ) -> list[int]:
-    """Return the start rounds of ``run_in_order``, compiled where the instance is large.
+    """Return the start rounds of ``serve_in_order`` in unit rounds.
 
     With n ``passes``, requests that do not fit and are passed over in a round, it is first fit.
     """
+    # Each round counts one tick, idle ones too, so a request ends its output after its start.
+    _, completions, _ = starts_in_time(requests, by_rank, memory, UNIT_ROUND, passes=passes)
+    starts: list[int] = (np.array(completions) - requests.outputs).tolist()
+    return starts
+
+
+def starts_in_time(
+    requests: Requests, by_rank: Ints, memory: int, batch_time: BatchTime, *, passes: int = 0
+) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Return start rounds, completions (ns), and (round, ns) of each round that begins late.
+
+    The arrivals are nanoseconds; ``by_rank`` has positions in the order in which they are taken.
+    """
     n = len(by_rank)
-    columns, line = as_integers(requests), line_of(requests.arrivals, by_rank)
-    if compiled.pays(n):
-        active = Active(*(np.zeros(n, np.int64) for _ in range(3)))
-        starts = np.zeros(n, np.int64)
-        run = compiled.compiled(run_in_order)
-        run(columns, line, np.int64(memory), np.int64(passes), active, starts)
-        return starts.tolist()
-    plain = [0] * n
-    run_in_order(
-        Requests(*(column.tolist() for column in columns)),
-        Line(*(column.tolist() for column in line)),
-        memory,
-        passes,
-        Active([0] * n, [0] * n, [0] * n),
-        plain,
-    )
-    return plain
-
-
-def as_integers(requests: Requests) -> Requests:
-    """Return the columns as contiguous arrays of 64-bit integers."""
-    return Requests(*(np.ascontiguousarray(column, dtype=np.int64) for column in requests))
-
-
-def line_of(arrivals: Ints, by_rank: Ints) -> Line:
-    """Return an order of requests with its inverse, and the requests by arrival."""
+    columns = Requests(*(np.ascontiguousarray(column, dtype=np.int64) for column in requests))
     by_rank = np.ascontiguousarray(by_rank, dtype=np.int64)
-    by_arrival = np.argsort(arrivals, kind="stable").astype(np.int64)
-    return Line(by_rank, np.argsort(by_rank).astype(np.int64), by_arrival)
+    by_arrival = np.argsort(columns.arrivals, kind="stable")
+    line = Line(by_rank, np.argsort(by_rank), by_arrival)
+    coefficients = batch_time.coefficients
+    if compiled.pays(n) and _fits_64_bits(columns, memory, batch_time):
+        late, filled = _run_compiled(columns, line, memory, passes, coefficients)
+        filled = Clocked(*(column.tolist() for column in filled))
+    else:
+        filled = Clocked(*([0] * n for _ in range(4)))
+        late = serve_in_order(
+            Requests(*(column.tolist() for column in columns)),
+            Line(*(column.tolist() for column in line)),
+            memory,
+            passes,
+            Active([0] * n, [0] * n, [0] * n),
+            coefficients,
+            filled,
+        )
+    gaps = list(zip(filled.late_rounds[:late], filled.late_times[:late], strict=True))
+    return filled.starts, filled.completions, gaps
+
+
+def _run_compiled(
+    columns: Requests, line: Line, memory: int, passes: int, coefficients: tuple[int, ...]
+) -> tuple[int, Clocked]:
+    zeros = [np.zeros(len(line.by_rank), np.int64) for _ in range(7)]
+    active, filled = Active(*zeros[:3]), Clocked(*zeros[3:])
+    run = compiled.compiled(serve_in_order)
+    numbers = np.int64(memory), np.int64(passes)
+    return run(columns, line, *numbers, active, coefficients, filled), filled
+
+
+def _fits_64_bits(requests: Requests, memory: int, batch_time: BatchTime) -> bool:
+    """Return whether no number of the kernel can exceed 64 bits.
+
+    A round prefills, decodes and reads at most M tokens, and squares at most M².  Each round makes
+    a token that counts, so there are at most Σ o of them.
+    """
+    base, per_prefill, per_square, per_decode, per_read = batch_time.coefficients
+    longest = base + (per_prefill + per_square * memory + per_decode + per_read) * memory + 1000
+    rounds = int(requests.outputs.sum())
+    return longest * rounds + 1000 * int(requests.arrivals.max()) < NEVER * 1000 and (
+        longest < NEVER
+    )
 
 
 def compile_kernels() -> None:
     """Load the kernel of queues, which compiles it where no other process has before."""
     one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
-    requests = Requests(zero, zero, one, one)
-    scratch = Active(zero.copy(), zero.copy(), zero.copy())
-    run = compiled.compiled(run_in_order)
-    run(requests, line_of(zero, zero), np.int64(1), np.int64(0), scratch, zero.copy())
+    _run_compiled(Requests(zero, zero, one, one), Line(zero, zero, zero), 1, 0, (1, 1, 1, 1, 1))

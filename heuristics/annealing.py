@@ -4,7 +4,7 @@ Source: ours.  The temperature as in Kirkpatrick, Gelatt and Vecchi 1983.
 
 A list holds every request once, and a request has a delay d ≥ 0 (rounds).  Its schedule: requests
 are taken strictly in list order; each starts at the first round t, no earlier than the one before
-and its arrival, at which it fits beside those taken before, or with d > 0 at the first such round
+and its arrival, at which it fits next to those taken before, or with d > 0 at the first such round
 from t + d on.
 
 The worker is known by the ends of the active requests, sorted, and the tokens held at each: no
@@ -42,7 +42,7 @@ CLOSE = 4
 NOTHING = -(1 << 62)
 #: Requests in a row that move together, at most.
 BLOCK = 5
-#: Where so many requests start within so many rounds, changes are decoded by tokens.
+#: Changes are decoded by tokens if so many requests start within so many rounds.
 DENSE_STARTS, DENSE_ROUNDS = 16, 128
 
 
@@ -51,9 +51,9 @@ class Walk(NamedTuple):
 
     #: Positions of the requests in list order, shape (n,).
     order: Ints
-    #: Of each request (rounds), by position in the instance, shape (n,).
+    #: Rounds, by position of the request in the instance, shape (n,).
     delays: Ints
-    #: By place, shape (n,).
+    #: Rounds, by place in the list, shape (n,).
     starts: Ints
     #: Sum of the starts and latest completion of the places before one, shape (n + 1,).
     sums: Ints
@@ -65,7 +65,7 @@ class Walk(NamedTuple):
 class Trial(NamedTuple):
     """Arrays that a decoding fills."""
 
-    #: As those of a walk, shape (n,).
+    #: Rounds, by place in the list, shape (n,).
     starts: Ints
     #: Of the active requests, sorted, and the tokens held at each; shape (twice as many as can be
     #: active at once,).
@@ -283,29 +283,24 @@ def resume(walk, columns, first, now, trial):
 
 
 @filling_kernel
-def first_free(worker, trial, request, start, memory):
-    """Return where a request fits from ``start`` on, and the place of its end; see ``take``."""
-    low, high, clean = worker
-    prompt, output = request
-    if clean > 0:
-        start, clean = first_gap(trial[3], clean, start, prompt, output, memory)
-        return (low, high, clean), start, 0
-    start, low, place = first_start(trial[1], trial[2], low, high, start, prompt, output, memory)
-    return (low, high, clean), start, place
-
-
-@filling_kernel
 def take(worker, trial, request, start, delay, memory):
-    """Let a request (prompt, output) start, at first with a delay; return worker and start."""
-    worker, start, place = first_free(worker, trial, request, start, memory)
-    if delay > 0:
-        worker, start, place = first_free(worker, trial, request, start + delay, memory)
+    """Let a request (prompt, output) start where it fits, then after its delay; return both."""
     low, high, clean = worker
+    _, ends, held, tokens = trial
     prompt, output = request
+    place = 0
+    while True:
+        if clean > 0:
+            start, clean = first_gap(tokens, clean, start, prompt, output, memory)
+        else:
+            start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
+        if delay == 0:
+            break
+        start, delay = start + delay, 0
     if clean == 0:
-        low, high = enter(trial[1], trial[2], low, high, place, start, prompt, output)
-    elif start + output < len(trial[3]):
-        fill(trial[3], start, prompt, output, 1)
+        low, high = enter(ends, held, low, high, place, start, prompt, output)
+    elif start + output < len(tokens):
+        fill(tokens, start, prompt, output, 1)
     return (low, high, clean), start
 
 
@@ -422,7 +417,7 @@ def apply_move(order, kind, a, b, length):
 
 @filling_kernel
 def similar_place(state, order, sizes, a):
-    """Return the place of a request whose size is close to that of the one at ``a``, or ``a``."""
+    """Return the place of a request whose size is close to the size at ``a``, or ``a``."""
     by = below(state, 2)
     away = 1 + below(state, CLOSE)
     if below(state, 2) == 0:
@@ -478,26 +473,6 @@ def draw_move(state, order, starts, rules):
 
 
 @filling_kernel
-def changed_delay(state, delay):
-    """Return another delay: mostly one round less or none where there is one, else some more."""
-    if delay > 0 and uniform(state) < 0.7:
-        return 0 if below(state, 2) == 0 else delay - 1
-    return delay + 1 + below(state, 3)
-
-
-@filling_kernel
-def alike(columns, delays, i, j):
-    """Return whether the exchange of two requests changes nothing."""
-    arrivals, prompts, outputs = columns
-    return (
-        prompts[i] == prompts[j]
-        and outputs[i] == outputs[j]
-        and arrivals[i] == arrivals[j]
-        and delays[i] == delays[j]
-    )
-
-
-@filling_kernel
 def save(walk, best):
     """Copy list, delays and starts."""
     for k in range(len(walk[0])):
@@ -511,14 +486,20 @@ def make_move(walk, columns, move, state):
     """Change the list or a delay; return the delay as it was, −1 where there is nothing to try."""
     order, delays = walk[0], walk[1]
     kind, a, b, length = move
-    request = order[a]
+    request, other = order[a], order[b]
     delay = delays[request]
     if kind == DELAY:
-        delays[request] = changed_delay(state, delay)
-    elif a == b or (kind == EXCHANGE and alike(columns, delays, request, order[b])):
+        if delay == 0 or uniform(state) >= 0.7:
+            delays[request] += 1 + below(state, 3)
+        else:
+            delays[request] = 0 if below(state, 2) == 0 else delay - 1
+        return delay
+    alike = kind == EXCHANGE and delay == delays[other]
+    for column in columns:
+        alike = alike and column[request] == column[other]
+    if a == b or alike:
         return -1
-    else:
-        apply_move(order, kind, a, b, length)
+    apply_move(order, kind, a, b, length)
     return delay
 
 
@@ -571,7 +552,7 @@ def anneal(walk, columns, memory, best, totals, state, moves, temperature, rules
             undo_move(walk, move, delay)
             continue
         if total > current and unsaved:
-            # What is left behind is the best list; it has not been copied at each step down.
+            # The walk leaves the best list, which has not been copied at each step down.
             save_before(walk, best, move, delay)
             unsaved = False
         totals[3] += 1

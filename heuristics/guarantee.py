@@ -20,23 +20,21 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """TEL (of a policy that draws: its mean) is at most a ratio times that of a benchmark."""
+    """TEL (of a policy that draws: its mean) is at most a ratio times the TEL of a benchmark."""
 
     bound: str
     """The ratio as the source writes it, terms that vanish included."""
     against: Literal["OPT", "h-sf"]
     """``OPT``, or the policy whose TEL the source compares with, which is not OPT."""
     assumptions: tuple[Assumption, ...]
-    """What the source asks of the instance; where one fails, nothing is said."""
+    """Conditions of the source on the instance; where one fails, nothing is said."""
     source: str
     """Paper and theorem."""
     symbols: str = ""
-    """What the letters of ``bound`` stand for."""
+    """Meaning of the letters of ``bound``."""
     limit: str = ""
     """The sequence of instances for which it is proved, where it is none of a single one: then one
     instance neither shows nor refutes it."""
-    options: str = ""
-    """The parameters of the policy that it is proved for, where these are not all."""
     ratio: Callable[[Instance], Fraction] | None = None
     """The ratio for an instance that meets the assumptions, without what vanishes in the limit;
     None where the source has no constant."""
@@ -47,12 +45,11 @@ class Guarantee:
 
     def __str__(self) -> str:
         """Return one line: ratio, assumptions, source."""
-        conditions = [*(assumption.words for assumption in self.assumptions), self.options]
-        told = ", ".join(text for text in conditions if text)
+        conditions = ", ".join(assumption.words for assumption in self.assumptions)
         benchmark = "OPT" if self.against == "OPT" else f"TEL({self.against})"
         symbols = f", {self.symbols}" if self.symbols else ""
         limit = f"; {self.limit}" if self.limit else ""
-        return f"TEL/{benchmark} ≤ {self.bound}{symbols}, if {told}{limit} ({self.source})"
+        return f"TEL/{benchmark} ≤ {self.bound}{symbols}, if {conditions}{limit} ({self.source})"
 
 
 def constant(value: int) -> Callable[[Instance], Fraction]:

@@ -14,7 +14,6 @@ A number of moves and a seed determine the search; seconds do not.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from itertools import count
@@ -34,7 +33,7 @@ from instances import Instance, Request
 SHARES = (0.1, 0.03, 0.2, 0.4)
 #: Share of the time, and of the mean latency, of the cycle before all others.
 QUICK = (0.05, 0.03)
-#: By what the temperature falls during a cycle.
+#: Factor by which the temperature falls during a cycle.
 COOLING = 60.0
 #: Moves a request below which a cycle begins colder, in proportion.
 COLD_BELOW = 2_000
@@ -71,39 +70,32 @@ class Budget:
     def __init__(self, *, seconds: float | None = None, moves: int | None = None) -> None:
         self.in_moves = seconds is None
         self.size = float((moves if seconds is None else seconds) or 0)
-        self.made = 0
-        self._begun = time.monotonic()
-        self._rate = FIRST_RATE
-
-    def moves(self, size: float) -> float:
-        """Return how many moves fit in a size."""
-        return size if self.in_moves else size * self._rate
+        self._made, self._start = 0, time.monotonic()
+        #: Moves in a unit of the size.
+        self.rate = 1.0 if self.in_moves else FIRST_RATE
 
     @property
     def spent(self) -> float:
         """Seconds or moves so far."""
-        return float(self.made) if self.in_moves else time.monotonic() - self._begun
+        return float(self._made) if self.in_moves else time.monotonic() - self._start
 
     @property
     def left(self) -> float:
         """Seconds or moves that are left."""
         return self.size - self.spent
 
-    def cost(self, moves: float) -> float:
-        """Return the size that so many moves take."""
-        return moves if self.in_moves else moves / self._rate
-
     def step(self, size: float) -> int:
         """Return how many moves are one step of a cycle of this size."""
-        step = size / STEPS if self.in_moves else self._rate * min(size / STEPS, STEP_SECONDS)
-        most = self.left if self.in_moves else math.inf
-        return int(max(1, min(max(step, LEAST_STEP), most)))
+        if self.in_moves:
+            return int(max(1, min(max(size / STEPS, LEAST_STEP), self.left)))
+        return int(max(self.rate * min(size / STEPS, STEP_SECONDS), LEAST_STEP))
 
     def took(self, moves: int, seconds: float) -> None:
         """Take note of a step."""
-        self.made += moves
-        # A step that was held up says nothing, and the next must not become a hundred times longer.
-        self._rate = min(2 * self._rate, max(self._rate / 4, moves / max(seconds, 1e-6)))
+        self._made += moves
+        if not self.in_moves:
+            # A step that was held up says nothing; the next must not become a hundred times longer.
+            self.rate = min(2 * self.rate, max(self.rate / 4, moves / max(seconds, 1e-6)))
 
 
 class Search:
@@ -125,13 +117,14 @@ class Search:
         self._columns = Columns(*(np.ascontiguousarray(each, np.int64) for each in columns))
         self._memory = int(memory)
         n = len(starts)
-        self._rules = Rules(
-            *(_shares(n) if delays else (0.0, 0.0)), _by_time(n), WIDE, _sizes(self._columns)
-        )
+        # Most of many requests start in the first rounds, where exchanges win little and cost much.
+        by_time = 1.0 - min(1.0, PLACES_UP_TO / n)
+        shares = _shares(n) if delays else (0.0, 0.0)
+        self._rules = Rules(*shares, by_time, WIDE, _sizes(self._columns))
         self._state = np.array([seed], dtype=np.uint64)
         self._trial = _spaces(self._columns, self._memory, starts)
         self._walk = Walk(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1)))
-        self._best = (self._walk.order.copy(), self._walk.order.copy(), self._walk.order.copy())
+        self._best = tuple(self._walk.order.copy() for _ in range(3))
         self._totals = np.zeros(4, np.int64)
         self._totals[1] = _ANY
         self.load(starts, order)
@@ -170,18 +163,8 @@ class Search:
 
     def anneal(self, moves: int, temperature: float) -> None:
         """Try some moves at a temperature (rounds)."""
-        self._as_run(annealing.anneal)(
-            self._walk,
-            self._columns,
-            self._memory,
-            self._best,
-            self._totals,
-            self._state,
-            moves,
-            temperature,
-            self._rules,
-            self._trial,
-        )
+        state = self._walk, self._columns, self._memory, self._best, self._totals, self._state
+        self._as_run(annealing.anneal)(*state, moves, temperature, self._rules, self._trial)
 
     def pace(self, order: Ints) -> None:
         """Go on from the best paced schedule of a list, if it is better than the best."""
@@ -234,7 +217,7 @@ def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
     # Every active request holds at least its prompt and one token.
     width = 2 * (min(n, memory // (int(columns.prompts.min()) + 1)) + 1)
     end = int((starts + outputs).max())
-    # The k-th start finds k − 1 begun, less those that have ended.
+    # Before the k-th start k − 1 requests have started, less those that have ended.
     ended = np.searchsorted(np.sort(starts + outputs), starts, side="right")
     running = (n - 1) / 2 - float(ended.mean())
     rounds = end + end // 4 + 2 * int(outputs.max()) + 2
@@ -250,14 +233,6 @@ def _shares(n: int) -> tuple[float, float]:
     if n < LARGE:
         return DELAYED, SIMILAR * fewer
     return DELAYED_LARGE, SIMILAR * fewer**2
-
-
-def _by_time(n: int) -> float:
-    """Return the share of the moves whose place is drawn by time.
-
-    Most of many requests start in the first rounds, where an exchange wins little and costs much.
-    """
-    return 1.0 - min(1.0, PLACES_UP_TO / n)
 
 
 def _sizes(columns: Columns) -> Sizes:
@@ -284,7 +259,7 @@ def search_lists(
 ) -> None:
     """Anneal until the budget is spent; ``latency`` is the mean one (rounds) of the beginning."""
     shortest = CYCLE_MOVES * len(search.best_order)
-    size = min(QUICK[0] * budget.size, budget.cost(shortest))
+    size = min(QUICK[0] * budget.size, shortest / budget.rate)
     _cycle(search, budget, QUICK[1] * latency, size, on_better)
     ends: list[list[int]] = [[] for _ in SHARES]
     for k in count():
@@ -297,7 +272,7 @@ def search_lists(
         chosen = turn % len(SHARES)
         if k >= len(SHARES) and k % 2:
             chosen = min(range(len(SHARES)), key=lambda each: sum(ends[each]) / len(ends[each]))
-        size = budget.cost(shortest) * luby(k + 1)
+        size = shortest / budget.rate * luby(k + 1)
         # No rest that is too short for a cycle.
         size = budget.left if budget.left < 1.5 * size else size
         ends[chosen].append(_cycle(search, budget, SHARES[chosen] * latency, size, on_better))
@@ -314,9 +289,9 @@ def _cycle(
     search: Search, budget: Budget, temperature: float, size: float, on_better: Callable[[], None]
 ) -> int:
     """Anneal from a temperature down, over a size in the budget's measure; return the least Σ."""
-    begun, least = budget.spent, search.total
-    temperature *= min(1.0, budget.moves(size) / (COLD_BELOW * len(search.best_order)))
-    while budget.left > 0 and (share := (budget.spent - begun) / max(size, 1e-9)) < 1:
+    spent, least = budget.spent, search.total
+    temperature *= min(1.0, size * budget.rate / (COLD_BELOW * len(search.best_order)))
+    while budget.left > 0 and (share := (budget.spent - spent) / max(size, 1e-9)) < 1:
         moves = budget.step(size)
         known, started = search.best_total, time.monotonic()
         search.anneal(moves, temperature * COOLING**-share)
@@ -353,7 +328,7 @@ def improve_starts(
     )
     known = search.best_total
 
-    def tell() -> None:
+    def report() -> None:
         nonlocal known
         if search.best_total < known:
             known = search.best_total
@@ -364,8 +339,8 @@ def improve_starts(
     with np.errstate(over="ignore"):
         if delays:
             _begin(search, columns, starts, budget)
-            tell()
-        search_lists(search, budget, latency, tell)
+            report()
+        search_lists(search, budget, latency, report)
     return search.best(), search.best_order
 
 

@@ -5,11 +5,6 @@ In unit rounds, which have no loads, this is the volume.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import numpy as np
-
-from heuristics.policy import Ints
 from instances.batch_time import BatchTime
 
 
@@ -26,10 +21,3 @@ def machine_time(
         return shares + memory * batch_time.decode_load(held, tokens)
     steps = batch_time.decode_load(held + 1, tokens - 1)
     return shares + memory * (batch_time.prefill_load(held) + steps)
-
-
-def ranks_of(amounts: Iterable[int]) -> Ints:
-    """Return the place of each amount among the different ones; they need not fit into 64 bits."""
-    every = list(amounts)
-    places = {amount: place for place, amount in enumerate(sorted(set(every)))}
-    return np.array([places[amount] for amount in every], dtype=np.int64)

@@ -112,18 +112,6 @@ PREDICTIONS = {
 }
 
 
-def _check(instance: Instance, name: str, lower: Ints, upper: Ints) -> None:
-    outside = np.flatnonzero((instance.outputs < lower) | (upper < instance.outputs))
-    if len(outside):
-        first = int(outside[0])
-        others = f" (and {len(outside) - 1} more requests)" if len(outside) > 1 else ""
-        raise NotApplicableError(
-            f"{name}: expected intervals that hold the outputs, found [{lower[first]}, "
-            f"{upper[first]}] for request id {instance.requests[first].id}, which makes "
-            f"{instance.outputs[first]} tokens{others}"
-        )
-
-
 def predict(
     instance: Instance, prediction: Prediction | None, values: Values, seed: int
 ) -> tuple[Ints, Ints]:
@@ -142,5 +130,13 @@ def predict(
         rng = np.random.default_rng([_STREAM, seed])
         defaults = {parameter.name: parameter.default for parameter in prediction.parameters}
         lower, upper = prediction.predict(outputs, rng, defaults | values)
-        _check(instance, prediction.name, lower, upper)
+        outside = np.flatnonzero((outputs < lower) | (upper < outputs))
+        if len(outside):
+            first = int(outside[0])
+            more = f" (and {len(outside) - 1} more requests)" if len(outside) > 1 else ""
+            raise NotApplicableError(
+                f"{prediction.name}: expected intervals that hold the outputs, found "
+                f"[{lower[first]}, {upper[first]}] for request id {instance.requests[first].id}, "
+                f"which makes {outputs[first]} tokens{more}"
+            )
     return lower, np.minimum(upper, instance.memory - instance.prompts)

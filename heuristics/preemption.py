@@ -1,4 +1,4 @@
-"""Preemption for less work: who waits with much less than a running request takes its place.
+"""Preemption for less work: a waiting request replaces a running one that has much more.
 
 An evicted request keeps its output tokens and prefills them again with its prompt.  A round:
 
@@ -9,7 +9,7 @@ An evicted request keeps its output tokens and prefills them again with its prom
    than ``factor`` times its key go first, the largest key before others, until it fits.  If it does
    not fit then, these stay, and the round's admission ends.
 
-What has started in a round is not evicted in it, nor the other way round.  Ties go by arrival,
+A request that starts in a round is not evicted in it, nor the other way round.  Ties go by arrival,
 then by position.  Every request completes.  Proof: docs/proofs/termination.md (P11).
 """
 
@@ -23,31 +23,36 @@ from heuristics.machine_time import machine_time
 from heuristics.policy import Ints, Known, Parameter, State
 from heuristics.queues import exact
 
-#: By how much a running request has to exceed a waiting one, to be evicted for it.
+#: Factor by which a running request has to exceed a waiting one, to be evicted for it.
 FACTOR = Parameter("factor", 12.0, 1.0, 1e9, "a running request goes for one of so much less")
 
 
 class Work:
-    """By what requests are compared, integers; made and kept are output tokens."""
+    """Keys by the machine time that is left, by believed outputs (tokens, shape (n,)).
 
-    #: Whether the key of a running request never rises.
-    falls = False
+    The keys are integers; made and kept are output tokens.
+    """
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: Known, believed: Ints, *, falls: bool = False) -> None:
         self._prompts: list[int] = known.prompts.tolist()
+        self._believed: list[int] = believed.tolist()
+        #: True where the key of a running request never rises.
+        self.falls = falls
         self._time = partial(machine_time, known.batch_time, known.memory)
 
     def waiting(self, request: int, kept: int) -> int:
-        """Return the key of a waiting request."""
-        raise NotImplementedError
+        """Return the key of a waiting request, which is prefilled anew."""
+        held = self._prompts[request] + kept
+        return self._time(held, self.left(request, kept), prefilled=False)
 
     def running(self, request: int, made: int) -> int:
         """Return the key of a running request."""
-        raise NotImplementedError
+        held = self._prompts[request] + made
+        return self._time(held, self.left(request, made), prefilled=True)
 
     def left(self, request: int, made: int) -> int:
         """Return how many tokens a request is believed to make yet, at least one."""
-        raise NotImplementedError
+        return max(self._believed[request] - made, 1)
 
 
 class PreemptiveRules(LookAheadRules):
@@ -135,23 +140,3 @@ class PreemptiveRules(LookAheadRules):
     def _run(self, state: State, request: int, made: int) -> None:
         held = state.prompts[request] + made
         self._ends.add(request, held, self._work.left(request, made), state.now)
-
-
-class RemainingWork(Work):
-    """Machine time by believed outputs (tokens, shape (n,)); who waits is prefilled anew."""
-
-    def __init__(self, known: Known, believed: Ints, *, falls: bool) -> None:
-        super().__init__(known)
-        self.falls = falls
-        self._believed: list[int] = believed.tolist()
-
-    def waiting(self, request: int, kept: int) -> int:
-        held = self._prompts[request] + kept
-        return self._time(held, self.left(request, kept), prefilled=False)
-
-    def running(self, request: int, made: int) -> int:
-        held = self._prompts[request] + made
-        return self._time(held, self.left(request, made), prefilled=True)
-
-    def left(self, request: int, made: int) -> int:
-        return max(self._believed[request] - made, 1)

@@ -2,7 +2,7 @@
 
 In real time (integer nanoseconds) the worker runs rounds 0, 1, 2, ..., each with a batch that is
 not empty; a round takes what the batch-time model gives its batch, and the next begins when it
-ends, or later where nothing could run.  In unit rounds each takes 1, and those of an empty worker
+ends, or later where nothing could run.  In unit rounds each takes 1, and rounds of an empty worker
 count, so that round t begins at time t.
 """
 
@@ -11,55 +11,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
-from heuristics.policy import UNIT_ROUND, NotApplicableError, Rules, State
+from heuristics.policy import UNIT_ROUND, NotApplicableError, Rules
 from heuristics.stretches import pass_rounds
 from instances.batch_time import BatchTime
 
 #: Later than all times.
 _NO_LIMIT = 1 << 200
-
-
-@runtime_checkable
-class EarlyEvictions(Protocol):
-    """Rules that evict although memory suffices."""
-
-    def next_eviction(self, state: State) -> int | None:
-        """Return the round from which on ``evict`` is called, which may return nothing; or None.
-
-        It is asked in every round before evictions and again after admissions.
-        """
-
-
-@runtime_checkable
-class ChunkedPrefill(Protocol):
-    """Rules that prefill a prompt in several rounds; real time only."""
-
-    def chunks(self, state: State) -> list[tuple[int, int]]:
-        """Return (request, tokens) of this round, after ``admit``: all that is on its way, once."""
-
-
-@runtime_checkable
-class Stalling(Protocol):
-    """Rules that may leave memory exceeded after ``evict``; real time only.
-
-    Then the time of an empty batch passes as a gap between two rounds, with the tokens of the round
-    before, which are at most M, and ``evict`` is called again.
-    """
-
-    #: A mark: yes.
-    stalls: bool
-
-
-@runtime_checkable
-class BlockMemory(Protocol):
-    """Rules that count blocks of memory as vLLM does."""
-
-    #: Whether requests hold s + j − 1 tokens at the end of their j-th round.
-    engine_accounting: bool
-    #: Tokens that a request admitted in this round, with chunks, need not compute again.
-    cached: dict[int, int]
 
 
 class EndlessLoopError(Exception):
@@ -149,13 +108,13 @@ def drive(
     after the last arrival, PolicyError if they decide what cannot be done, NotApplicableError if
     they cut prompts or stall in unit rounds.
     """
-    if batch_time is None and isinstance(rules, ChunkedPrefill | Stalling):
+    if batch_time is None and (rules.cuts_prompts or rules.stalls):
         raise NotApplicableError(
             f"{name}: chunks of prompts and stalled rounds have no place in unit rounds; "
             "expected arrivals in seconds"
         )
-    run = _Run(name, rules, arrivals, outputs, _State(memory, prompts), keeps_tokens)
-    run.batch_time = batch_time or UNIT_ROUND
+    state = _State(memory, prompts)
+    run = _Run(name, rules, arrivals, outputs, state, keeps_tokens, batch_time or UNIT_ROUND)
     while run.unfinished:
         run.one_round()
     return run.trace
@@ -171,25 +130,21 @@ class _Run:
     outputs: Sequence[int]
     state: _State
     keeps_tokens: bool
-    batch_time: BatchTime = UNIT_ROUND
+    batch_time: BatchTime
 
     def __post_init__(self) -> None:
-        n, rules = len(self.outputs), self.rules
+        n = len(self.outputs)
         self.trace = Trace([[] for _ in range(n)], [0] * n, [0] * n)
         self.unfinished = n
         self.time = self._ended = 0
-        self._early = rules if isinstance(rules, EarlyEvictions) else None
-        self._cut = rules if isinstance(rules, ChunkedPrefill) else None
-        self._stalling = rules if isinstance(rules, Stalling) else None
         self.waiting: set[int] = set()
         self._to_come = sorted(range(n), key=lambda i: (self.arrivals[i], i), reverse=True)
         self._completions: list[tuple[int, int, int]] = []
-        #: What is prefilled in this round: tokens computed before, and tokens of this round.
+        #: Prefills of this round: tokens computed before, and tokens of this round.
         self.prefills: list[tuple[int, int]] = []
         #: Requests that make a token after their first in this round, and what they hold (tokens).
         self.decoding = self.read = 0
         self._chunks: dict[int, list[int]] = {}
-        self._found = rules.cached if isinstance(rules, BlockMemory) else {}
         self._cached: dict[int, int] = {}
         self._seen: set[object] = set()
 
@@ -237,7 +192,7 @@ class _Run:
 
     def _end_run(self, request: int, start: int, last: int) -> None:
         first = self.state.kept(request) + 1
-        if self._cut is None:
+        if not self.rules.cuts_prompts:
             if last >= first:
                 self.trace.segments[request].append(Segment(start, first, last))
         elif chunks := tuple(self._chunks.pop(request)):
@@ -246,7 +201,7 @@ class _Run:
 
     def _evict(self) -> None:
         state = self.state
-        due = self._next_eviction()
+        due = self.rules.next_eviction(state)
         early = due is not None and due <= state.now
         if state.tokens_next <= state.memory and not early:
             return
@@ -255,14 +210,14 @@ class _Run:
         while state.tokens_next > state.memory or early:
             early = False
             evicted = self.rules.evict(state)
-            if not evicted and state.tokens_next > state.memory and self._stalling is None:
+            if not evicted and state.tokens_next > state.memory and not self.rules.stalls:
                 raise PolicyError(
                     f"{self.name} evicts nothing although {state.tokens_next} tokens would be held "
                     f"at time {state.now + 1}, memory is {state.memory}"
                 )
             for request in evicted:
                 self._take_off(request)
-            if self._stalling is not None:
+            if self.rules.stalls:
                 return
 
     def _take_off(self, request: int) -> None:
@@ -280,9 +235,6 @@ class _Run:
         else:
             raise PolicyError(f"{self.name} evicts request {request}, which does not run")
         self.waiting.add(request)
-
-    def _next_eviction(self) -> int | None:
-        return self._early.next_eviction(self.state) if self._early else None
 
     def _refuse_repeat(self) -> None:
         """Compare the whole state with all earlier ones; equal states prove an endless loop."""
@@ -308,8 +260,8 @@ class _Run:
                 raise PolicyError(f"{self.name} starts request {request}, which does not wait")
             self.waiting.remove(request)
             self.trace.begins[request] = self.time
-            if self._cut is not None:
-                state.prefilling[request] = found = self._found.get(request, 0)
+            if self.rules.cuts_prompts:
+                state.prefilling[request] = found = self.rules.cached.get(request, 0)
                 state.tokens_next += found
                 self._cached[request] = found
                 self._chunks[request] = []
@@ -318,8 +270,8 @@ class _Run:
             self.prefills.append((0, tokens))
             state.tokens_next += tokens
             self._start(request)
-        if self._cut is not None:
-            self._prefill(self._cut.chunks(state))
+        if self.rules.cuts_prompts:
+            self._prefill(self.rules.chunks(state))
         if state.tokens_next > state.memory:
             raise PolicyError(f"{self.name} exceeds the memory at time {state.now + 1}")
 
@@ -358,7 +310,7 @@ class _Run:
             return 1
         # From now on every round adds a token for each active request: when is M exceeded?
         steps = (state.memory - state.tokens_next) // len(state.starts) + 1
-        due = self._next_eviction()
+        due = self.rules.next_eviction(state)
         if due is not None:
             steps = min(steps, due - state.now)
         while state.starts.get(self._completions[0][1]) != self._completions[0][2]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.admission import Requests, starts_in_order
-from heuristics.planned import PlannedRules
+from heuristics.admission import Requests, starts_in_order, starts_in_time
+from heuristics.believed import PlannedRules
 from heuristics.policy import (
     UNIT_ROUND,
     AdvisedPolicy,
@@ -25,8 +25,7 @@ from heuristics.policy import (
     Values,
 )
 from heuristics.predictions import Prediction, predict
-from heuristics.real_time import starts_in_time
-from heuristics.rounds import BlockMemory, Segment, Trace, drive
+from heuristics.rounds import Trace, drive
 from instances import Instance
 from instances.batch_time import BatchTime
 from schedules import Clock, Schedule, make_schedule
@@ -53,7 +52,7 @@ class Setting:
     advice: NDArray[np.float64] | None = None
     """For an ``AdvisedPolicy``: expected start of each request, shape (n,), rounds."""
     batch_time: BatchTime | None = None
-    """How long a round takes, for instances in seconds; None for instances in rounds."""
+    """Length of a round, for instances in seconds; None for instances in rounds."""
 
 
 DEFAULT_SETTING = Setting()
@@ -79,10 +78,12 @@ def run_policy(
     if not timed:
         starts = starts_in_order(requests, by_rank, instance.memory, passes=passes)
         return make_schedule(instance, starts, method)
-    run = starts_in_time(requests, by_rank, instance.memory, known.batch_time, passes=passes)
-    clock = Clock(known.batch_time.name, tuple(run.gaps))
-    tel = sum(run.completions) - sum(known.arrivals.tolist())
-    return make_schedule(instance, run.starts, method, clock=clock, tel=tel)
+    starts, completions, gaps = starts_in_time(
+        requests, by_rank, instance.memory, known.batch_time, passes=passes
+    )
+    clock = Clock(known.batch_time.name, tuple(gaps))
+    tel = sum(completions) - sum(known.arrivals.tolist())
+    return make_schedule(instance, starts, method, clock=clock, tel=tel)
 
 
 def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
@@ -96,11 +97,10 @@ def _run_by_rounds(
     policy: Policy, instance: Instance, known: Known, method: str, *, timed: bool
 ) -> Schedule:
     if isinstance(policy, RoundPolicy):
-        rules = policy.rules(known)
+        rules, keeps_tokens = policy.rules(known), policy.keeps_tokens
     else:
-        assert isinstance(policy, PlanPolicy)
-        rules = _plan_rules(known, policy)
-    late = isinstance(rules, BlockMemory) and rules.engine_accounting
+        rules, keeps_tokens = _plan_rules(known, policy), False
+    late = rules.engine_accounting
     trace = drive(
         policy.name,
         rules,
@@ -110,7 +110,7 @@ def _run_by_rounds(
         # The newest token of each request has no slot yet.
         instance.memory + late * len(instance),
         batch_time=known.batch_time if timed else None,
-        keeps_tokens=isinstance(policy, RoundPolicy) and policy.keeps_tokens,
+        keeps_tokens=keeps_tokens,
     )
     return _schedule_of(trace, instance, method, known.batch_time if timed else None, late)
 
@@ -182,15 +182,18 @@ def _schedule_of(
     trace: Trace, instance: Instance, method: str, batch_time: BatchTime | None, late: bool
 ) -> Schedule:
     """Translate segments into starts, attempts and kept tokens (``schedules.model``)."""
-    runs = [[(each.start - each.first + 1, each.last) for each in of] for of in trace.segments]
+    segments = trace.segments
+    runs = [[(each.start - each.first + 1, each.last) for each in of] for of in segments]
     clock = tel = None
     if batch_time is not None:
-        cached = [[each.cached for each in segments] for segments in trace.segments]
+        cut = any(len(run.chunks) > 1 or run.last < run.first for of in segments for run in of)
+        prefills = tuple(tuple(each.chunks for each in of) for of in segments)
+        cached = tuple(tuple(each.cached for each in of) for of in segments)
         clock = Clock(
             batch_time.name,
             tuple(trace.gaps),
-            _prefills(trace.segments),
-            tuple(map(tuple, cached)) if any(map(any, cached)) else None,
+            prefills if cut else None,
+            cached if any(map(any, cached)) else None,
         )
         tel = sum(trace.completions) - sum(instance.arrival_times.tolist())
     return make_schedule(
@@ -198,25 +201,17 @@ def _schedule_of(
         [of_request[-1][0] for of_request in runs],
         method,
         attempts=[of_request[:-1] for of_request in runs],
-        kept=[[each.first - 1 for each in of] for of in trace.segments],
+        kept=[[each.first - 1 for each in of] for of in segments],
         clock=clock,
         tel=tel,
         engine_accounting=late,
     )
 
 
-def _prefills(segments: list[list[Segment]]) -> tuple[tuple[tuple[int, ...], ...], ...] | None:
-    """Return the chunks of every run, None if no prompt was cut."""
-    if not any(len(each.chunks) > 1 or each.last < each.first for of in segments for each in of):
-        return None
-    return tuple(tuple(each.chunks for each in of) for of in segments)
-
-
-def _plan_rules(known: Known, policy: PlanPolicy) -> Rules:
-    def plan(waiting: Ints) -> Iterator[Ints]:
-        return _pieces(policy, known.take(waiting))
-
-    return PlannedRules(known.outputs.tolist(), plan)
+def _plan_rules(known: Known, policy: Policy) -> Rules:
+    assert isinstance(policy, PlanPolicy)
+    plan = policy
+    return PlannedRules(known.outputs.tolist(), lambda those: _pieces(plan, known.take(those)))
 
 
 def _pieces(policy: PlanPolicy, known: Known) -> Iterator[Ints]:

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from heuristics.compiled import kernel
 
-#: Rounds up to which a stretch is added one by one.
-_SHORT = 200
-
 
 @kernel
 def floor_sum(count: int, modulus: int, slope: int, offset: int) -> int:
@@ -55,24 +52,14 @@ def pass_rounds(first: int, slope: int, rounds: int, limit: int) -> tuple[int, i
         each = max(1, -(-first // 1000))
         count = min(rounds, -(-limit // each))
         return count, count * each
-    if rounds > _SHORT:
-        total = time_of_rounds(first, slope, rounds)
-        if total < limit or time_of_rounds(first, slope, rounds - 1) < limit:
-            return rounds, total
-        # The least number of rounds that takes ``limit`` or more.
-        low, high = 0, rounds
-        while low < high:
-            middle = (low + high) // 2
-            if time_of_rounds(first, slope, middle) < limit:
-                low = middle + 1
-            else:
-                high = middle
-        return low, time_of_rounds(first, slope, low)
-    count = 0
-    passed = 0
-    picoseconds = first
-    while count < rounds and passed < limit:
-        passed += max(1, -(-picoseconds // 1000))
-        picoseconds += slope
-        count += 1
-    return count, passed
+    # The least number of rounds that takes ``limit`` or more, or all.
+    low, high = 0, rounds
+    if time_of_rounds(first, slope, rounds - 1) < limit:
+        low = rounds
+    while low < high:
+        middle = (low + high) // 2
+        if time_of_rounds(first, slope, middle) < limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low, time_of_rounds(first, slope, low)

@@ -1,8 +1,8 @@
 """The ladder, ``python -m instances.ladder [--check]``: drawn families over sizes from 5 to 10,000.
 
-Each instance is a row of ``ladder.csv``: the command that draws it, its sha256, and what tells how
-hard it is.  It has no file: by its name it is drawn, held against the sha256, and written where the
-user's caches are.
+Each instance is a row of ``ladder.csv``: the command that draws it, its sha256, and numbers that
+say how hard it is.  It has no file: by its name it is drawn, held against the sha256, and written
+where the user's caches are.
 """
 
 from __future__ import annotations
@@ -113,12 +113,6 @@ class Rung(Shape):
     def in_seconds(self) -> bool:
         """Return whether arrivals are in seconds."""
         return "seconds=true" in self.set.split()
-
-    @property
-    def command(self) -> str:
-        """The command that draws it."""
-        parameters = "".join(f" --set {each}" for each in self.set.split())
-        return f"kvopt generate {self.family} --seed {self.seed}{parameters}"
 
     def draw(self) -> Instance:
         """Draw it."""

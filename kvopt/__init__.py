@@ -1,12 +1,12 @@
-"""How far is a scheduler for LLM inference from the best possible one?
+"""Distance of a scheduler for LLM inference from the best possible one.
 
     import kvopt
     instance = kvopt.read("uniform_100")
     result = kvopt.solve(instance, "cpsat", time_limit=60)
     print(result)
 
-The functions are those of :mod:`kvopt.api`.  They are loaded when they are first used: every
-process that runs a method imports this package, and needs none of them.
+The functions are in :mod:`kvopt.api` and are loaded at their first use: a process that runs a
+method imports this package, and needs none of them.
 """
 
 from __future__ import annotations
@@ -42,24 +42,19 @@ __all__ = [
     "solve",
 ]
 
-#: The module of each name.  As text, so that importing the package loads none of them.
-_HOMES = {
-    "Instance": "instances",
-    "Result": "kvopt.result",
-    "Schedule": "schedules",
-} | dict.fromkeys(("bound", "check", "compare", "read", "read_trace", "run", "solve"), "kvopt.api")
+#: Modules of the names that :mod:`kvopt.api` does not define.
+_HOMES = {"Instance": "instances", "Result": "kvopt.result", "Schedule": "schedules"}
 
 
 def __getattr__(name: str) -> object:
-    value: object
-    if name == "__version__":
-        value = _version()
-    elif name in _HOMES:
-        from importlib import import_module
+    from importlib import import_module
 
-        value = getattr(import_module(_HOMES[name]), name)
-    else:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "__version__":
+        value: object = _version()
+    else:
+        value = getattr(import_module(_HOMES.get(name, "kvopt.api")), name)
     globals()[name] = value
     return value
 

@@ -1,7 +1,7 @@
-"""The library's functions: read, solve, run, bound, check, compare.
+"""Functions of the library: read, solve, run, bound, check, compare.
 
-Each method runs in a process of its own, which is killed at its limits, and its results are checked
-here.  So a crash of an engine becomes a status and does not end the session.
+Each method runs in its own process, which is killed at its limits, and its results are checked
+here.  A crash of an engine becomes a status and does not end the session.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from serving.traces.reading import read_trace as read_trace_file
 if TYPE_CHECKING:
     import pandas as pd
 
-#: An instance, or what :func:`read` takes.
+#: An instance, or an argument of :func:`read`.
 AnyInstance: TypeAlias = Instance | str | Path
-#: No, lines on standard output, or a function that is called at every improvement.
+#: Nothing, lines on standard output, or a function that is called at every improvement.
 ProgressWish: TypeAlias = bool | Callable[[Progress], object]
 
-#: How each kind of method is called in messages.
-KINDS: dict[Kind, str] = {
+#: Names of the kinds of methods in messages.
+_KINDS: dict[Kind, str] = {
     "auto": "an engine that chooses others",
     "engine": "an engine",
     "policy": "a policy",
     "file": "a file of your own",
 }
 
-#: How each number is read; the command line takes the same.
+#: Readers of the numbers; the command line has the same.
 _READERS: dict[str, Callable[[str], float]] = {
     "time_limit": read_seconds,
     "memory_limit": read_gigabytes,
@@ -58,10 +58,10 @@ _READERS: dict[str, Callable[[str], float]] = {
 def read(name_or_path: str | Path, **options: Unpack[TraceKeywords]) -> Instance:
     """Read an instance of the library by its name, or an instance file or a trace by its path.
 
-    The options are those of a trace (:class:`serving.traces.TraceOptions`), which needs at least
-    ``memory`` (tokens).  Raises InstanceFileError if nothing has that name or the file is neither a
-    valid ``kvopt.instance/1`` nor a trace; TraceOptionError if options are missing, out of range,
-    or given with an instance; both are a ValueError whose message is one line.  Raises
+    A trace takes the options (:class:`serving.traces.TraceOptions`) and needs at least ``memory``
+    (tokens).  Raises InstanceFileError if nothing has that name or the file is neither a valid
+    ``kvopt.instance/1`` nor a trace; TraceOptionError if options are missing, out of range, or
+    given with an instance; both are a ValueError whose message is one line.  Raises
     InfeasibleInstanceError if the prompt and output of a request exceed the memory.
 
     Examples
@@ -77,8 +77,7 @@ def read_trace(path: str | Path, **options: Unpack[TraceKeywords]) -> tuple[Inst
     """Read a trace, of a format of ``kvopt convert --list``, and report the rows that were skipped.
 
     The report has ``rows``, ``kept``, ``skipped`` by reason with the first row, and ``notes`` on
-    units; ``lines`` is what the commands print of it.  Options and errors are those of
-    :func:`read`; ``memory`` is needed.
+    units; the commands print its ``lines``.  See :func:`read` for options and errors.
     """
     return read_trace_file(path, TraceOptions.of(options))
 
@@ -94,36 +93,36 @@ def solve(
     batch_time: str | None = None,
     progress: ProgressWish = False,
 ) -> Result:
-    """Solve an instance by any method: a solver, a policy, or a file of your own.
+    """Solve an instance by any method: a solver, a policy, or a custom file.
 
-    Without a schedule the ``status`` of the result says why.  Ctrl-C, or the interruption of a
-    notebook's cell, ends the method and returns what it had found.  Raises what :func:`read`
-    raises; MethodError if there is no such method; ValueError if a number is out of range, or
+    Without a schedule the ``status`` of the result has the reason.  Ctrl-C, or the interruption of
+    a notebook's cell, ends the method and returns its best schedule so far.  Raises the errors of
+    :func:`read`; MethodError for an unknown method; ValueError if a number is out of range, or
     method, batch time and the unit of the arrivals do not go together: each one line.
 
     Parameters
     ----------
     instance
-        An instance, or what :func:`read` takes.
+        An instance, or an argument of :func:`read`.
     method
         ``NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]``, where NAME may be
-        ``file:PATH``; ``python solve.py --list`` has the names.  The text alone decides what runs:
-        ``highs`` runs beside the methods of ``auto``, ``highs:ilp`` is HiGHS alone on that model.
+        ``file:PATH``; ``python solve.py --list`` has the names.  ``highs`` runs with the methods of
+        ``auto``; ``highs:ilp`` is HiGHS alone on that model.
     time_limit
         Seconds of wall clock of the method, from the end of its imports; it holds within a tenth
         and two seconds.
     memory_limit
         Gigabytes of resident memory of the method's processes together; None for no limit.
     threads
-        Of the method; by default all cores that this process may use.
+        Threads of the method; by default all cores that this process may use.
     seed
-        Of the method and the prediction, 0 to 2³¹ − 1.
+        Seed of the method and the prediction, 0 to 2³¹ − 1.
     batch_time
-        How long a round takes, for an instance with arrivals in seconds and for no other: a batch
-        time of ``python solve.py --list``, by default ``llama2-70b-2xa100``.
+        Duration of a round, for an instance with arrivals in seconds alone: a batch time of
+        ``python solve.py --list``, by default ``llama2-70b-2xa100``.
     progress
-        True prints what has improved, in a pipe once a second at most, and every five seconds;
-        a function is called with a :class:`kvopt.progress.Progress` at every improvement.
+        True prints improvements, in a pipe once a second at most, and every five seconds; a
+        function is called with a :class:`kvopt.progress.Progress` at every improvement.
 
     Examples
     --------
@@ -131,9 +130,8 @@ def solve(
     >>> result.status, result.tel
     ('optimal', 9)
     """
-    wanted = read_method(method)
     limits = (seed, time_limit, memory_limit, threads, batch_time)
-    return _solve(instance, wanted, *limits, progress=progress)
+    return _solve(instance, read_method(method), *limits, progress=progress)
 
 
 def run(
@@ -147,8 +145,8 @@ def run(
 ) -> Result:
     """Run a policy, as in ``mc-sf`` or ``a-min with interval(1,1000)``.
 
-    After ``with`` stand the predictions of a policy that is not clairvoyant, by default the
-    instance's own intervals.  Limits and errors are those of :func:`solve`.
+    ``with`` names the predictions of a policy that is not clairvoyant, by default the instance's
+    intervals.  See :func:`solve` for limits and errors.
 
     Examples
     --------
@@ -169,11 +167,11 @@ def bound(
     seed: int = 0,
     batch_time: str | None = None,
 ) -> Result:
-    """Compute a lower bound, at any size; the result's ``bound`` is it, with a ``certificate``.
+    """Compute a lower bound, at any size; the result has ``bound`` and ``certificate``.
 
     The method is ``bound``, or one of its formulations, as in ``bound:bound-dual``; or another
-    engine's relaxation, as in ``highs:ilp-sparse(groups=yes,relaxed=yes)``.  Limits and errors are
-    those of :func:`solve`.
+    engine's relaxation, as in ``highs:ilp-sparse(groups=yes,relaxed=yes)``.  See :func:`solve` for
+    limits and errors.
 
     Examples
     --------
@@ -187,12 +185,12 @@ def bound(
 def check(
     instance: AnyInstance, schedule: Schedule | Result | Sequence[int] | str | Path
 ) -> Verdict:
-    """Check a schedule in integer arithmetic, by code that shares nothing with what makes them.
+    """Check a schedule in integer arithmetic, by code that shares nothing with its makers.
 
     The schedule is one, a result that has one, the path of a schedule file, or a start round for
-    each request in the instance's order.  ``kind`` and ``reason`` of the verdict say what is wrong.
+    each request in the instance's order.  ``kind`` and ``reason`` of the verdict name the fault.
     Raises ScheduleFileError if the file cannot be read, ValueError if the result has no schedule,
-    and what :func:`read` raises.
+    and the errors of :func:`read`.
 
     Examples
     --------
@@ -230,32 +228,32 @@ def compare(
 ) -> pd.DataFrame:
     """Run every method on every instance and return a table, as ``evaluate.py`` does.
 
-    :func:`kvopt.sweeps.comparison.comparison` tells the columns of its rows, one a run; after
-    Ctrl-C it has the runs that had finished.  Raises InputError, MethodError, StoreError,
-    ValueError with one line; warns of a run that proves its method wrong, of a bound above the TEL
-    of another run, and of Ctrl-C.
+    Each run has a row (:func:`kvopt.sweeps.comparison.comparison` has the columns); Ctrl-C leaves
+    the runs that had finished.  Raises InputError, MethodError, StoreError, ValueError with one
+    line; warns of a run that proves its method wrong, of a bound above the TEL of another run, and
+    of Ctrl-C.
 
     Parameters
     ----------
     instances, methods
-        As ``evaluate.py`` takes them (``policies``, too), of suites their instances.
+        Arguments of ``evaluate.py`` (``policies``, too); a suite gives its instances.
     time_limit, memory_limit, threads, batch_time
-        Of each run, as in :func:`solve`.
+        Limits and batch time of each run, as in :func:`solve`.
     seeds
         Seeds 0 to ``seeds`` − 1, for methods that draw.
     jobs
         Runs side by side; more of them share cores, so times get longer.
     store
-        The file or URL of a store that keeps the runs: what is in it is not run again.
+        The file of a store that keeps the runs: stored ones do not run again.
     progress
-        Whether to show how many runs are done.
+        Show how many runs are done.
 
     Examples
     --------
     >>> kvopt.compare("tiny_two_bursts", ["svf", "highs"])["bound"].tolist()
     [15, 22]
     """
-    from kvopt.sweeps.comparison import comparison  # loads pandas and SQLAlchemy: a second
+    from kvopt.sweeps.comparison import comparison  # loads pandas: a second
 
     numbers = _numbers(
         time_limit=time_limit, memory_limit=memory_limit, threads=threads, seeds=seeds, jobs=jobs
@@ -277,7 +275,6 @@ def _solve(
     *,
     progress: ProgressWish = False,
 ) -> Result:
-    """Carry out the run that :func:`solve` describes, or raise its complaints."""
     found = _instance(instance)
     numbers = _numbers(seed=seed, time_limit=time_limit, memory_limit=memory_limit)
     task = Task(
@@ -285,7 +282,7 @@ def _solve(
         name=found.name,
         method=method,
         **numbers,
-        **({"threads": usable_cores()} if threads is None else _numbers(threads=threads)),
+        threads=usable_cores() if threads is None else _numbers(threads=threads)["threads"],
         batch_time=batch_time_of(found, read_wish(batch_time)),
     )
     refuse_rounds_only(found, method)
@@ -308,8 +305,8 @@ def _instance(instance: AnyInstance) -> Instance:
 def _of_kind(text: str, *kinds: Kind) -> Method:
     method = read_method(text)
     if method.kind not in kinds:
-        expected = " or ".join(KINDS[kind] for kind in kinds)
-        raise MethodError(f"{text}: expected {expected}, found {KINDS[method.kind]}")
+        expected = " or ".join(_KINDS[kind] for kind in kinds)
+        raise MethodError(f"{text}: expected {expected}, found {_KINDS[method.kind]}")
     return method
 
 

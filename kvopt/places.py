@@ -13,14 +13,14 @@ PACKAGES = (
     "formulations", "heuristics", "instances", "kvopt", "reports", "schedules", "serving",
     "support",
 )  # fmt: skip
-#: The list of a report's files, in its folder.
+#: List of a report's files, in its folder.
 REPORT_MARKER = ".kvopt-report"
-#: In the folder from which a command is called.
+#: Store in the current folder.
 DEFAULT_STORE = Path("results") / "runs.sqlite"
 
 
 def shown(file: Path) -> str:
-    """Return the path of a file, of a project file below its packages, wherever they lie."""
+    """Return the path of a file; for a project file the path below its packages."""
     whole = Path(os.path.abspath(file))
     there = Path(os.path.realpath(whole.parent)) / whole.name
     if not there.is_relative_to(ROOT):
@@ -30,17 +30,17 @@ def shown(file: Path) -> str:
 
 
 def is_own_file(file: Path) -> bool:
-    """Tell whether a file is the project's, so that rows show where it lies."""
+    """Return whether a file is the project's."""
     return not os.path.isabs(shown(file))
 
 
 def is_own(name: str) -> bool:
-    """Tell whether a file, folder or module of ``ROOT`` is the project's: all of a checkout is."""
+    """Return whether a file, folder or module of ``ROOT`` is the project's, as in a checkout."""
     return CHECKOUT or name in PACKAGES
 
 
 def python_path() -> str:
-    """Return where a process of the project's looks for modules before the standard library."""
+    """Return the ``PYTHONPATH`` of a process of the project."""
     searched_anyway = {*site.getsitepackages(), site.getusersitepackages()}
     own = [] if str(ROOT) in map(os.path.realpath, searched_anyway) else [str(ROOT)]
     return os.pathsep.join([*own, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -1,4 +1,4 @@
-"""Progress of a run and of a sweep, for a terminal and for a caller's function."""
+"""Progress of a run and of a sweep, for a terminal, a pipe and a function of the caller."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ TERMINAL_SECONDS, PIPE_SECONDS, WAITING_SECONDS = 0.1, 1.0, 5.0
 MOST_NAMED = 4
 
 
-class Line:
-    """A line that a terminal shows in place of the one before; elsewhere a line of its own."""
+class RewrittenLine:
+    """A line that a terminal rewrites; elsewhere each text has a line."""
 
     def __init__(self, stream: IO[str]) -> None:
         self.rewrites = stream.isatty()
@@ -36,7 +36,7 @@ class Line:
         self._bar: Any = None
 
     def show(self, text: str) -> None:
-        """Show a text; on a terminal as much of it as one line holds."""
+        """Show a text; a terminal cuts it to one line."""
         if not self.rewrites:
             print(text, file=self._stream, flush=True)
             return
@@ -47,7 +47,7 @@ class Line:
             self._bar.set_description_str(text)
 
     def leave(self) -> None:
-        """Let the last text stand; what comes next begins a new line."""
+        """Keep the last text; the next one has a new line."""
         if self._bar is not None:
             self._bar.close()
         self._bar = None
@@ -58,23 +58,23 @@ class ProgressLines:
 
     def __init__(self, stream: IO[str], started: float, quiet: bool) -> None:
         self._stream, self._started, self._quiet = stream, started, quiet
-        self._line, self._compiling = Line(stream), CompilingLine(stream)
+        self._line, self._compiling = RewrittenLine(stream), CompilingLine(stream)
         self._header_printed = False
-        self._last, self._told_at = started, -math.inf
+        self._last, self._shown_at = started, -math.inf
         self._shown: tuple[int | None, int | None] = (None, None)
 
     def __call__(self, snapshot: Snapshot) -> None:
-        """Show what has improved, with what came since, or that nothing has for a while."""
+        """Show improvements, merged since the last line, or that nothing has come for a while."""
         if self._quiet:
             return
         now, state = time.monotonic(), snapshot.state
         if snapshot.compiling:
             self._line.leave()
-            self._last = now  # what has its own line
+            self._last = now  # compiling has its own line
         self._compiling(snapshot)
-        tel = None if state.schedule is None else state.schedule.tel
+        tel = _tel(state)
         improved = tel is not None and (tel, state.lower_bound) != self._shown
-        at_once = snapshot.ended or now - self._told_at >= self._every(PIPE_SECONDS)
+        at_once = snapshot.ended or now - self._shown_at >= self._every(PIPE_SECONDS)
         waited = now - self._last >= self._every(WAITING_SECONDS)
         if (improved and at_once) or (waited and not snapshot.ended):
             self._show(state, now, improved)
@@ -91,40 +91,44 @@ class ProgressLines:
             header = columns.format("seconds", "incumbent", "bound", "gap %", "from")
             print(header, file=self._stream)
             self._header_printed = True
-        tel, unit = None if state.schedule is None else state.schedule.tel, state.instance.unit
+        tel, unit = _tel(state), state.instance.unit
         incumbent = "-" if tel is None else unit.text(tel)
         bound = "-" if state.lower_bound is None else unit.text(state.lower_bound)
         gap = "-" if state.gap is None else f"{100 * state.gap:.2f}"
-        told = tel is not None and (improved or self._line.rewrites)
-        origin = f"{state.found_by}; {shown_source(state.bound_source)}" if told else ""
+        named = tel is not None and (improved or self._line.rewrites)
+        origin = f"{state.found_by}; {shown_source(state.bound_source)}" if named else ""
         seconds = f"{now - self._started:.1f}"
         self._line.show(columns.format(seconds, incumbent, bound, gap, origin).rstrip())
-        self._last = self._told_at = now
+        self._last = self._shown_at = now
         self._shown = tel, state.lower_bound
 
 
+def _tel(state: RunState) -> int | None:
+    return None if state.schedule is None else state.schedule.tel
+
+
 class CompilingLine:
-    """Tells how far compiling is: in one line that is rewritten, or in one every few seconds."""
+    """Shows how far compiling is: a line that is rewritten, or one every few seconds."""
 
     def __init__(self, stream: IO[str]) -> None:
-        self._line = Line(stream)
-        self._text, self._told_at = "", -math.inf
+        self._line = RewrittenLine(stream)
+        self._text, self._shown_at = "", -math.inf
 
     def __call__(self, snapshot: Snapshot) -> None:
-        """Say how far the compiling of a run is, once it has taken a while."""
+        """Show how far the compiling of a run is, once it has taken a while."""
         if snapshot.compiling > COMPILING_FROM_SECONDS and snapshot.kernels[1]:
-            self.tell(*snapshot.kernels)
+            self.show(*snapshot.kernels)
         elif not snapshot.compiling:
             self.end()
 
-    def tell(self, done: int, of: int) -> None:
-        """Say how many parts of the kernels are compiled, of how many."""
+    def show(self, done: int, of: int) -> None:
+        """Show the number of compiled parts of the kernels, and of all."""
         text = f"{done} of {of} parts are compiled, once on this machine; the clock waits"
         now = time.monotonic()
-        late = self._line.rewrites or now - self._told_at >= WAITING_SECONDS
+        late = self._line.rewrites or now - self._shown_at >= WAITING_SECONDS
         if text != self._text and late:
             self._line.show(text)
-            self._text, self._told_at = text, now
+            self._text, self._shown_at = text, now
 
     def end(self) -> None:
         """Leave the line, if there is one."""
@@ -141,18 +145,18 @@ class Display:
     """Counts the runs of a sweep and names those under way, on a terminal from two seconds on."""
 
     def __init__(self, stream: IO[str], total: int, quiet: bool) -> None:
-        self._stream, self._total = stream, total
-        self._shows = not quiet and stream.isatty()
+        self._total = total
         self._statuses: Counter[str] = Counter()
-        #: By what a row has of its task: the limit of a run in a series may differ, and with it
-        #: the key.
+        # By the fields that a row shares with its task: in a series the limit and the key differ.
         self._under_way: dict[tuple[str, str, int], str] = {}
-        self._started = self._shown_at = time.monotonic()
-        self._bar: Any = None
         self._turn = threading.Lock()
+        self._bar: Any = None
+        if not quiet and stream.isatty():
+            times = {"delay": SHOWN_FROM_SECONDS, "mininterval": TERMINAL_SECONDS, "miniters": 0}
+            self._bar = bar(stream, desc="runs", total=total, **times)
 
     def take(self, task: Task, snapshot: Snapshot) -> None:
-        """Take note of what is known so far of a run under way."""
+        """Note the state of a run under way."""
         gap = "" if snapshot.state.gap is None else f", gap {100 * snapshot.state.gap:.1f} %"
         with self._turn:
             self._under_way[task.name, task.method.text, task.seed] = (
@@ -161,20 +165,20 @@ class Display:
             self._show()
 
     def advance(self, record: Record) -> None:
-        """Take one more run into account."""
+        """Count a run that has ended."""
         with self._turn:
             self._under_way.pop((record.instance, record.method, record.seed), None)
             self._statuses[record.status] += 1
             self._show()
 
     def follow(self, results: Iterable[Finished], keep: Callable[[Finished], object]) -> None:
-        """Keep results as they come, and show how far they are; close in the end."""
+        """Keep results as they come, and show how far they are."""
         try:
             for finished in results:
                 keep(finished)
                 self.advance(finished.record)
         finally:
-            # The runs under way are stopped before anything is said of the end.
+            # The runs under way are stopped before the last line is shown.
             if isinstance(results, Generator):
                 results.close()
             self.close()
@@ -185,32 +189,27 @@ class Display:
         return self._total - self._statuses.total()
 
     def close(self) -> None:
-        """Leave the output as it should stay."""
+        """Leave the last line."""
         if self._bar is not None:
             self._bar.close()
 
     def _show(self) -> None:
-        if not self._shows or time.monotonic() - self._started < SHOWN_FROM_SECONDS:
-            return
         if self._bar is None:
-            self._bar = bar(self._stream, desc="runs", total=self._total)
-            self._bar.start_t -= time.monotonic() - self._started
+            return
         runs = list(self._under_way.values())
         more = [f"{len(runs) - MOST_NAMED} more"] if len(runs) > MOST_NAMED else []
         now = "; ".join([*runs[:MOST_NAMED], *more])
-        told = counts(self._statuses) + (f"  now {now}" if now else "")
-        self._bar.set_postfix_str(told, refresh=False)
-        self._bar.n = self._statuses.total()
-        if time.monotonic() - self._shown_at >= TERMINAL_SECONDS:
-            self._bar.refresh()
-            self._shown_at = time.monotonic()
+        self._bar.set_postfix_str(
+            counts(self._statuses) + (f"  now {now}" if now else ""), refresh=False
+        )
+        self._bar.update(self._statuses.total() - self._bar.n)
 
 
 @dataclass(frozen=True)
 class Progress:
     """A run so far: seconds since the call, TEL and bound (rounds), and the gap.
 
-    ``kernels`` says how many are compiled, of how many; the first time on a machine only.
+    ``kernels``: compiled ones and all of them, on the first use of a machine only.
     """
 
     seconds: float
@@ -221,7 +220,7 @@ class Progress:
 
 
 def listener(progress: bool | Callable[[Progress], object], stop: threading.Event) -> Listener:
-    """Return what ``execute`` is to call.
+    """Return the listener of a run for a wish of the caller.
 
     It prints the lines of ``solve.py``, or calls a function (:class:`Calls`, which sets ``stop``);
     with False it shows compiling alone, on standard error.
@@ -237,26 +236,25 @@ def listener(progress: bool | Callable[[Progress], object], stop: threading.Even
 class Calls:
     """Calls a function at every improvement of schedule or bound, and for every kernel.
 
-    What it raises is kept as ``error``: amid the watching it would count as a fault of kvopt's.
+    An exception of the function is kept as ``error``; raised here it would look like ours.
     """
 
     function: Callable[[Progress], object]
     stop: threading.Event
     error: Exception | None = None
     _started: float = field(default_factory=time.monotonic)
-    _told: tuple[int | None, int | None, tuple[int, int]] = (None, None, (0, 0))
+    _last: tuple[int | None, int | None, tuple[int, int]] = (None, None, (0, 0))
 
     def __call__(self, snapshot: Snapshot) -> None:
         """Call the function if anything has improved."""
         state = snapshot.state
-        tel = None if state.schedule is None else state.schedule.tel
-        told = tel, state.lower_bound, snapshot.kernels
-        if told == self._told or self.error is not None:
+        now = _tel(state), state.lower_bound, snapshot.kernels
+        if now == self._last or self.error is not None:
             return
-        self._told = told
+        self._last = now
         seconds = time.monotonic() - self._started
         try:
-            self.function(Progress(seconds, tel, state.lower_bound, state.gap, snapshot.kernels))
+            self.function(Progress(seconds, *now[:2], state.gap, snapshot.kernels))
         except Exception as error:
             self.error = error
             self.stop.set()

@@ -1,17 +1,17 @@
-"""Checked numbers on the command line, and the limit where none is named."""
+"""Checked numbers on the command line, and the default time limit."""
 
 from __future__ import annotations
 
 from support.usage import read_integer, read_positive
 
-#: Time limit of a run where none is named, seconds.
+#: Default time limit of a run, seconds.
 TIME_LIMIT = 60.0
-#: Longest time limit, seconds: 30 years, which every timer and engine can count to.
+#: Longest time limit, seconds: 30 years; every timer and engine counts to it.
 MAX_SECONDS = 10**9
 #: Largest memory limit, gigabytes, and largest number of threads.
 MAX_GIGABYTES = 10**6
 MAX_THREADS = 1024
-#: Seeds are below this: what every engine takes.
+#: Seeds are below this; every engine takes them.
 SEED_END = 2**31
 
 

@@ -1,4 +1,4 @@
-"""A glance at the registry of best-known values, unchecked: ``kvopt.best_known`` checks it."""
+"""Unchecked values of the registry of best-known values; ``kvopt.best_known`` checks them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ class Registered:
     certified: int | None = None
 
     def __str__(self) -> str:
-        """As ``1234 (optimal)`` or ``1234, bound 1200``."""
+        """Return text as ``1234 (optimal)`` or ``1234, bound 1200``."""
         if self.upper == self.lower:
             return f"{self.upper} ({self.reason})"
-        if self.certified is None:
-            return f"{self.upper}, bound {self.lower}"
-        return f"{self.upper}, bound {self.lower} (solver-reported; certified {self.certified})"
+        note = f" (solver-reported; certified {self.certified})" if self.certified else ""
+        return f"{self.upper}, bound {self.lower}{note}"
 
     def gap(self, tel: int) -> float:
         """Return the gap of a TEL to UB in percent, negative for a schedule that is better."""
         return 100 * gap(tel, self.upper)
 
     def compared(self, tel: int, bound: int | None) -> str:
-        """Return the gaps of a TEL to both values as text, and what is better than they are."""
+        """Return the gaps of a TEL to both values as text, and which value is beaten."""
         parts = [f"{self.gap(tel):.3f} %"]
         if self.lower < self.upper:
             parts.append(f"to its bound {100 * gap(tel, self.lower):.3f} %")
@@ -53,7 +52,7 @@ class Registered:
 
 
 def registered(instance: Instance, folder: Path = FOLDER) -> Registered | None:
-    """Return what the registry of a folder says of an instance by its hash, None if nothing."""
+    """Return the registry's values of an instance by its hash; None without an entry."""
     if instance.unit is not ROUNDS:  # the registry knows rounds alone
         return None
     try:

@@ -17,7 +17,7 @@ from schedules.gap import gaps
 from schedules.model import KEEPS_TOKENS
 from serving.best_bound import KnownBound, best_bound, left, of_run
 from serving.timed_run import TimedRun
-from serving.traces.measured import Measured
+from serving.traces.report import Measured
 from support.text import summary
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class Result(TimedRun):
     """The best schedule and the best bound that a run has found; ``print`` shows the summary.
 
-    ``elapsed``: wall clock of the whole call (seconds).  ``measured``: latencies that were measured
-    where the trace was recorded.  ``beside``: bounds that were computed beside the run.
-    ``others``, ``unrun``: policies that ran beside it, and those for which the time was too short.
+    ``elapsed``: wall clock of the whole call (seconds).  ``measured``: latencies in the trace.
+    ``companion_bounds``: bounds from runs next to this one.  ``others``, ``unrun``: policies that
+    ran next to it, and policies for which the time was too short.
 
     Examples
     --------
@@ -44,23 +44,23 @@ class Result(TimedRun):
 
     elapsed: float = 0.0
     measured: Measured | None = None
-    beside: tuple[KnownBound, ...] = ()
+    companion_bounds: tuple[KnownBound, ...] = ()
     others: tuple[Finished, ...] = ()
     unrun: tuple[str, ...] = ()
 
     @property
     def named(self) -> str:
-        """The method as the summary names it: a custom one by its own name."""
+        """The method's name in the summary; a custom method has its own."""
         return shown_method(self.method, self.record.own_name)
 
     @cached_property
     def known_bound(self) -> KnownBound | None:
-        """The bound with its source: the run's, in seconds also a better one that is known.
+        """The bound with its source: the run's, in seconds the best one that is known.
 
-        Bounds beside the run count there, and stored ones (:mod:`serving.best_bound`).
+        In seconds bounds of other runs and stored ones count (:mod:`serving.best_bound`).
         """
         if self.batch_time:
-            here = [*of_run(self.instance, self.record, self.certificate), *self.beside]
+            here = [*of_run(self.instance, self.record, self.certificate), *self.companion_bounds]
             return best_bound(self.instance, self.batch_time, here=here)
         value = self.record.lower_bound
         return None if value is None else KnownBound(value, self.record.bound_source)
@@ -86,8 +86,8 @@ class Result(TimedRun):
     def bounded(self) -> bool:
         """Return whether bounds hold for the schedule, which may keep tokens over an eviction."""
         easier = "" if self.schedule is None else self.schedule.easier
-        covered = bounds_kept_tokens(self.instance, self.batch_time)
-        return not easier or (easier == KEEPS_TOKENS and covered)
+        kept = easier == KEEPS_TOKENS and bounds_kept_tokens(self.instance, self.batch_time)
+        return not easier or kept
 
     @property
     def seconds(self) -> float:
@@ -134,8 +134,9 @@ class Result(TimedRun):
 
     def __repr__(self) -> str:
         unit = self.instance.unit
-        shown = [f"TEL {unit.text(self.tel)}"] if self.tel is not None else []
+        shown: list[str] = [self.status]
+        shown += [f"TEL {unit.text(self.tel)}"] if self.tel is not None else []
         shown += [f"lower bound {unit.text(self.bound)}"] if self.bound is not None else []
         shown += [f"gap {100 * self.gap:.3f} %"] if self.gap is not None else []
-        told = ", ".join([self.status, *shown, f"{self.seconds:.2f} s"])
-        return f"<Result of {self.named} on {self.instance.name}: {told}>"
+        shown.append(f"{self.seconds:.2f} s")
+        return f"<Result of {self.named} on {self.instance.name}: {', '.join(shown)}>"

@@ -1,17 +1,15 @@
 """Schedules from the solution files of solvers outside, of a model that ``--write-model`` wrote.
 
-A model's name tells formulation and instance.  Of a solution only the start variables are read:
-x(i_t) is 1 where request i of the instance starts at round t.  Formats that are read:
+A model's name has its formulation and its instance.  The start variables alone are read: x(i_t) is
+1 where request i of the instance starts at round t.  Formats:
 
 - Gurobi: ``x(3_17) 1``, comments begin with ``#`` (its reference manual, "SOL format");
-- HiGHS: the same, in the section of primal values, before the section of dual values
-  (``write_solution_to_file`` in the raw style, its default, and the sparse one); or a table with
-  the name behind the value (its pretty style); or values alone in the model's order (its old one);
+- HiGHS: the same, before the section of dual values (its raw and sparse styles); or a table with
+  the name behind the value (its pretty style);
 - SCIP: ``x(3_17) 1 (obj:17)`` (its documentation of ``reader_sol.h``);
 - CBC: ``20 x(3_17) 1 17``, the index before and the reduced cost behind, ``**`` in front where the
   solution breaks a row (Pyomo's reader of it);
-- GLPK: ``20 x(3_17) * 1 0 1``, a long name on a line of its own (``glpsol --output``), or the
-  column's number in the model, ``j 20 1`` (``glpsol --write``); HiGHS writes both too;
+- GLPK: ``20 x(3_17) * 1 0 1``, a long name on a separate line (``glpsol --output``);
 - XML, as CPLEX's: ``<variable name="x(3_17)" index="20" value="1"/>`` (SCIP's ``reader_sol.h``).
 """
 
@@ -28,7 +26,7 @@ from support.inputs import GZIP, open_input, read_text
 from support.jsonfile import FileError
 
 _MODEL_NAME = re.compile(r"(?:NAME\s+|model name=)(\S+)_of_([0-9a-f]{64})\b")
-#: Bytes in which the name of a model stands; what follows may be gigabytes.
+#: Bytes that hold the name of a model; the rest may be gigabytes.
 _HEAD = 4096
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BEFORE = r'^(?:\*\*)?[ \t]*(?:\d+[ \t]+|<variable[ \t][^>\n]*name=")?'
@@ -41,14 +39,6 @@ _PRETTY = re.compile(
     re.MULTILINE,
 )
 _DUAL_VALUES = "\n# Dual solution values"
-#: GLPK's own style: what is solved, rows and columns; a column's number, status and value.
-_NUMBERED = re.compile(r"^s (?:mip|bas|ipt) \d+ (\d+) ", re.MULTILINE)
-_NUMBER_AND_VALUE = re.compile(rf"^j (\d+) (?:[a-z] )?({_NUMBER})\b", re.MULTILINE)
-#: HiGHS' raw style of old: a value a column, in the model's order.
-_NAMELESS = re.compile(r"^Columns\n((?:\S+ *\n)+)Rows *$", re.MULTILINE)
-#: A column of a model, in its terms (LP) or in front of a row's name (MPS); what follows columns.
-_COLUMN = re.compile(r"^(?:[-+]\S+| {4}) (\S+)", re.MULTILINE)
-_AFTER_COLUMNS = re.compile(r"^(?:RHS|bounds)$", re.MULTILINE)
 
 
 def name_of_model(formulation: str, instance: Instance) -> str:
@@ -65,19 +55,18 @@ def schedule_of_solution(
 ) -> Schedule:
     """Return the schedule of a solution file, unchecked, or raise a FileError.
 
-    ``instance_of`` returns the instance of a hash, of which the model may be, or raises KeyError;
-    ``of`` names those instances.  ``by`` is what found the solution, a solver of the model's
-    formulation where that is not told.
+    ``instance_of`` returns the instance of a hash or raises KeyError; ``of`` names its instances.
+    ``by`` names the solver (by default the model's formulation).
     """
     formulation, sha256 = read_model_name(model)
     try:
         instance = instance_of(sha256)
     except KeyError:
         raise FileError(f"{model}: expected the model of {of}, found another one") from None
-    starts = read_solution(solution, instance, model)
+    starts = read_solution(solution, instance)
     try:
         return make_schedule(instance, starts, by or f"a solver of {formulation}")
-    except ValueError as error:  # as a name with a line break
+    except ValueError as error:  # a name with a line break, say
         raise FileError(f"{solution}: {error}") from None
 
 
@@ -98,21 +87,19 @@ def read_model_name(path: str | Path) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def read_solution(path: str | Path, instance: Instance, model: str | Path) -> list[int]:
-    """Return the start rounds in a solution file of a model, or raise a FileError.
+def read_solution(path: str | Path, instance: Instance) -> list[int]:
+    """Return the start rounds in a solution file, or raise a FileError.
 
     A variable counts as 1 beyond a half, as solvers meet integers within a tolerance.
     """
     starts: list[int | None] = [None] * len(instance)
-    values = list(_values(path, model))
+    values = list(_values(path))
     for request, start, value in values:
         if value <= 0.5:
             continue
         if request >= len(starts):
-            raise FileError(
-                f"{path}: x({request}_{start}): expected a request below {len(starts)}, found "
-                f"{request}"
-            )
+            expected = f"expected a request below {len(starts)}, found {request}"
+            raise FileError(f"{path}: x({request}_{start}): {expected}")
         if starts[request] is not None:
             raise FileError(f"{path}: expected one start, request {request} of the model has two")
         starts[request] = start
@@ -131,32 +118,13 @@ def read_solution(path: str | Path, instance: Instance, model: str | Path) -> li
     return found
 
 
-def _values(path: str | Path, model: str | Path) -> Iterator[tuple[int, int, float]]:
+def _values(path: str | Path) -> Iterator[tuple[int, int, float]]:
     """Yield request, round and value of the start variables in a solution file."""
-    text = _read(path).partition(_DUAL_VALUES)[0]
-    numbered, nameless = _NUMBERED.search(text), _NAMELESS.search(text)
-    if numbered or nameless:
-        pairs = _NUMBER_AND_VALUE.findall(text)
-        if nameless:
-            pairs = [(str(k), value) for k, value in enumerate(nameless[1].split(), 1)]
-        count = int(numbered[1]) if numbered else len(pairs)
-        names = dict(enumerate(_columns(model), 1))
-        if len(names) != count:
-            raise FileError(f"{path}: expected {len(names)} columns as in {model}, found {count}")
-        text = "\n".join(f"{names.get(int(k))} {value}" for k, value in pairs)
+    try:
+        text = read_text(path, errors="replace").replace("\r\n", "\n").partition(_DUAL_VALUES)[0]
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     for request, start, value in _START.findall(text):
         yield int(request), int(start), float(value)
     for value, request, start in _PRETTY.findall(text):
         yield int(request), int(start), float(value)
-
-
-def _columns(model: str | Path) -> list[str]:
-    """Return the names of a model's variables, in the order in which solvers number them."""
-    return list(dict.fromkeys(_COLUMN.findall(_AFTER_COLUMNS.split(_read(model))[0])))
-
-
-def _read(path: str | Path) -> str:
-    try:
-        return read_text(path, errors="replace").replace("\r\n", "\n")
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path}: {getattr(error, 'strerror', None) or error}") from None

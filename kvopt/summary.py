@@ -18,10 +18,10 @@ from serving.waiting import no_request_waits, none_waits_long, what_binds
 if TYPE_CHECKING:
     from kvopt.result import Result
 
-Line = tuple[str, str]
+SummaryLine = tuple[str, str]
 
 
-def summary_rows(result: Result) -> list[Line]:
+def summary_rows(result: Result) -> list[SummaryLine]:
     """Return labels and values of the summary of a result."""
     instance, record = result.instance, result.record
     served = parse_batch_time(result.batch_time).served if result.batch_time else None
@@ -36,15 +36,14 @@ def summary_rows(result: Result) -> list[Line]:
     ]
     if result.tel is not None:
         mean = instance.unit.mean(result.tel, len(instance))
-        told = f"{instance.unit.text(result.tel)}  (from {record.found_by})"
+        rows.append(("TEL", f"{instance.unit.text(result.tel)}  (from {record.found_by})"))
         # In seconds the line E2EL has the mean.
-        rows += [("TEL", told), *([] if result.batch_time else [("AEL", mean)])]
+        rows += [] if result.batch_time else [("AEL", mean)]
     rows += _of_bounds(result)
     if result.tel is not None and record.mean_ttft_ms is not None:
         rows += serving_lines(result.timeline, result.slo, result.measured)
-        if binding := what_binds(
-            result.method, result.batch_time, instance.memory, result.timeline
-        ):
+        limits = result.method, result.batch_time, instance.memory
+        if binding := what_binds(*limits, result.timeline):
             rows.append(("waiting", binding))
     rows.append(("seconds", f"{result.seconds:.2f}"))
     # Kernels are compiled once on a machine.
@@ -65,8 +64,8 @@ def _shown_method(result: Result) -> str:
     return f"{result.named}  ({chosen}, by size)" if left else result.named
 
 
-def _of_bounds(result: Result) -> Iterator[Line]:
-    """Yield the lines on what the schedule is compared with, and on how much is left."""
+def _of_bounds(result: Result) -> Iterator[SummaryLine]:
+    """Yield the lines of the bounds and known values, and of the distance to them."""
     record, instance, known = result.record, result.instance, result.known_bound
     yield "lower bound", told_bound(known, result.batch_time)
     if record.lower_bound is not None:
@@ -96,8 +95,8 @@ def _of_bounds(result: Result) -> Iterator[Line]:
         yield "LP relaxation", f"{record.relaxation:.6f}"
 
 
-def _alone(result: Result) -> Iterator[Line]:
-    """Yield the line on the engine's part, where others worked beside it."""
+def _alone(result: Result) -> Iterator[SummaryLine]:
+    """Yield the line of the engine's part, where other methods helped."""
     record = result.record
     if result.engine and not record.engine_formulation:
         met = ": bound and schedule had met before" if result.gap == 0 else ""
@@ -119,8 +118,8 @@ def answer_of(result: Result) -> Answer | None:
     return answer_on(result.instance, runs, result.bound, covers_kept=covers)
 
 
-def _answered(result: Result) -> Iterator[Line]:
-    """Yield the line with the answer, and which of its policies were not run."""
+def _answered(result: Result) -> Iterator[SummaryLine]:
+    """Yield the line with the answer, and the line with its policies that were not run."""
     answer = answer_of(result)
     if answer is not None:
         yield "answer", str(answer)
@@ -132,16 +131,16 @@ def _answered(result: Result) -> Iterator[Line]:
 
 
 def exceeded(result: Result) -> list[str]:
-    """Return one line for each bound beside the run that exceeds the TEL of its schedule."""
+    """Return one line for each bound of another run that exceeds the TEL of the schedule."""
     tel = result.tel if result.bounded else None
     return [
         f"the bound {told_bound(each, result.batch_time)} exceeds the TEL of a checked schedule"
-        for each in result.beside
+        for each in result.companion_bounds
         if tel is not None and tel < each.value
     ]
 
 
-def summary_html(rows: Sequence[Line]) -> str:
+def summary_html(rows: Sequence[SummaryLine]) -> str:
     """Return a summary as a table of HTML."""
     cells = "".join(
         f'<tr><th style="text-align:left">{html.escape(label)}</th>'

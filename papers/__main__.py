@@ -13,11 +13,11 @@ from kvopt.methods.grammar import MethodError
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError
 from kvopt.suites import SuiteError
+from papers.experiment import Page, pages
+from papers.experiment_pages import index_text, page_text
+from papers.experiment_rows import joined, read_rows, suite_rows
 from papers.ledger.again import compute, compute_all, listed
 from papers.ledger.model import LETTERS, statements
-from papers.page import Page, pages
-from papers.render import index_text, page_text
-from papers.rows import joined, read_rows, suite_rows
 from reports.freshness import stale_rows, stated
 from reports.nightly.rows import RowsError, rows_text
 from support.checkout import require_checkout
@@ -46,7 +46,7 @@ _PROGRAM = "python -m papers"
 @argument("names", nargs=-1, metavar="[STATEMENT | PAGE]...")
 @option("--all", dest="everything", is_flag=True, help="compute every statement again, a line each")
 @option("--plot", "FILE", "draw the schedules that show a statement, .png or .svg")
-@option("--store", "FILE | URL", "rows of PAGE: a store, or .csv or .parquet")
+@option("--store", "FILE", "rows of PAGE: a store, or .csv or .parquet")
 @option("--suite", "FILE", "with --out: run in place of the page's own", Path)
 @option("--out", "DIR", "where the page of the store's rows goes", Path)
 @CHECK_OPTION

@@ -51,7 +51,7 @@ def latency_table(rows: pd.DataFrame, labels: Mapping[str, str]) -> Table:
 
 
 def draw_points(axes: Axes, x: pd.Series, y: pd.Series, colour: str, label: str) -> None:
-    """Draw what was measured, a point a draw, beside the curves that are stated."""
+    """Draw the measurements, a point a draw, next to the stated curves."""
     axes.plot(x, y, "o", ms=4, alpha=0.7, color=colour, label=label)
 
 

@@ -14,8 +14,8 @@ def parameter(rows: pd.DataFrame, key: str) -> pd.Series:
     """Return a column of the rows, or what the names say that the instances were drawn with."""
     if key in rows:
         return rows[key].astype(float)
-    told: pd.Series = rows["instance"].str.extract(rf"_{key}([0-9.]+)", expand=False)
-    return told.astype(float)
+    named: pd.Series = rows["instance"].str.extract(rf"_{key}([0-9.]+)", expand=False)
+    return named.astype(float)
 
 
 def among(figure: Figure, **values: float) -> Figure:
@@ -42,8 +42,8 @@ def ratios(rows: pd.DataFrame, method: str, other: str) -> pd.Series:
 
 def of_instances(rows: pd.DataFrame, key: str, by: pd.Series) -> pd.Series:
     """Return a parameter of the instances that stand in another series' index."""
-    told = parameter(rows, key).groupby(rows["instance_sha256"]).first()
-    return told.reindex(by.index)
+    values = parameter(rows, key).groupby(rows["instance_sha256"]).first()
+    return values.reindex(by.index)
 
 
 def share(held: Callable[[pd.DataFrame], pd.Series]) -> Figure:

@@ -117,7 +117,7 @@ def worst_over_best(method: str, others: Iterable[str]) -> Figure:
 
 
 def loops(rows: pd.DataFrame) -> pd.Series:
-    """Tell of each run whether it was proved to go on for ever."""
+    """Return for each run whether it was proved to go on for ever."""
     return rows["status"].eq("no_solution") & rows["detail"].str.contains("loops for ever")
 
 

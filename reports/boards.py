@@ -1,7 +1,6 @@
 """Ranks: one board a class of knowledge, policies ranked on the instances that all share.
 
-A policy that was not run on all of them has no rank, and families weigh alike. A method that keeps
-tokens over evictions is marked; its gap is the gap in that easier problem.
+A policy that lacks one of these instances has no rank, and families weigh alike.
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from kvopt.methods.knowledge import CLASSES, knowledge
-from reports.per_instance import family_mean, worst_instances
-from reports.spread import spreads
+from reports.per_instance import family_mean, spreads, worst_instances
 from support.text import counted
 
 
@@ -20,20 +18,14 @@ from support.text import counted
 class Board:
     """The policies of one class of :data:`kvopt.methods.knowledge.CLASSES`, the best first.
 
-    ``lines`` has the columns of :func:`standings` and rank. ``elsewhere`` says on how many
-    instances the other policies of the class were run; ``ids`` are the instances of all boards.
+    ``lines`` has the columns of :func:`standings` and rank. ``elsewhere`` counts the instances of
+    the policies without a rank. All boards are ``over`` the same instances.
     """
 
     knows: str
     lines: pd.DataFrame
     elsewhere: dict[str, int]
-    ids: frozenset[str]
-    families: int
-
-    @property
-    def over(self) -> str:
-        """Return the base of a mean of the board."""
-        return mean_over(len(self.ids), self.families)
+    over: str
 
 
 def firsts(lines: pd.DataFrame) -> pd.DataFrame:
@@ -50,26 +42,24 @@ def firsts(lines: pd.DataFrame) -> pd.DataFrame:
 def boards(policies: pd.DataFrame, lines: pd.DataFrame) -> list[Board]:
     """Return a board for each class with a policy that was run on all of the shared instances.
 
-    These are the instances on which more than half of all policies were run. ``lines`` are the
-    :func:`standings` of the policies.
+    More than half of all policies were run on each of these. ``lines`` are :func:`standings`.
     """
     ran = pd.crosstab(policies["id"], policies["label"]).astype(bool)
     shared = policies[policies["id"].isin(ran.index[ran.mean(axis=1).gt(0.5)])]
-    ids = frozenset(shared["id"])
-    if not ids:
+    instances = shared["id"].nunique()
+    if not instances:
         return []
     counts = lines[["label", "class", "instances"]]
     lines = lines if len(shared) == len(policies) else standings(shared)
-    whole = lines["instances"].eq(len(ids))
+    whole = lines["instances"].eq(instances)
     counts = counts[~counts["label"].isin(lines.loc[whole, "label"])]
+    over = mean_over(instances, shared["family"].nunique())
     found = []
     for each in dict.fromkeys(CLASSES.values()):
         own = lines[whole & lines["class"].eq(each)]
-        others = counts[counts["class"].eq(each)]
-        elsewhere = dict(zip(others["label"], others["instances"], strict=True))
+        others = counts[counts["class"].eq(each)].set_index("label")["instances"]
         if len(own):
-            families = shared["family"].nunique()
-            found.append(Board(each, ranked(own), elsewhere, ids, families))
+            found.append(Board(each, ranked(own), {str(k): n for k, n in others.items()}, over))
     return found
 
 
@@ -77,7 +67,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the line of each method over a frame of :func:`reports.per_instance.per_instance`.
 
     Columns label, class, offline, knows (:class:`kvopt.methods.knowledge.Knowledge`), gap_low,
-    gap_high, optimal, seconds (means by :func:`reports.per_instance.family_mean`), spread, and of
+    gap_high, optimal, seconds (means by :func:`reports.per_instance.family_mean`), spread, and from
     :func:`reports.per_instance.worst_instances` instances, unsolved, ratios, known, instance, id.
     """
     kept = ["method", "told", "marked", "ratio_low", "ratio_high", "known", "instance", "id"]
@@ -87,7 +77,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
         spread=spreads(frame, "label"),
         optimal=family_mean(frame, "optimal").where(frame.groupby("label")["known"].any()),
     ).reset_index()
-    # What shows no ratio names no instance.
+    # A line without a ratio names no instance.
     lines["instance"] = lines["instance"].where(lines["ratio_low"].notna(), "")
     found = [knowledge(*each) for each in zip(lines["method"], lines.pop("told"), strict=True)]
     lines["class"] = [CLASSES[each.lengths] for each in found]
@@ -98,7 +88,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_over(instances: int, families: int) -> str:
-    """Return what a mean is over that weighs families alike."""
+    """Return the base of a mean in which families weigh alike."""
     over = f"mean over {counted(instances, 'instance')}"
     return over if families == 1 else f"{over} in {families:,} families that weigh alike"
 

@@ -1,7 +1,7 @@
 """Builds the reports of stored runs: ``python -m reports.build --store STORE --out DIR``.
 
-Everything that is written is a function of the rows (and of the stored schedules, for pictures): no
-clock, no draw, no path of a machine.
+Every file is a function of the rows (and of the stored schedules, for pictures): no clock, no draw,
+no path of a machine.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
@@ -23,20 +24,21 @@ from kvopt.store.location import store_files
 from reports import html, markdown
 from reports.compared import answer_table
 from reports.exports import exports
-from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.parameter import parameter_figure
-from reports.figures.profiles import profile_figure
+from reports.figures.profile_curves import profile_figure
+from reports.figures.ranking import MAIN_RESULT, ranking_figure, ranking_table
 from reports.figures.style import Drawing, try_drawing
 from reports.first import other_boards
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
-from reports.page import Figure, Page, Words
+from reports.page_parts import Figure, Page, Words
 from reports.pages.picture import Documents
 from reports.pages.report_pages import named_instances, page_names, report_pages
+from reports.profiles import PROFILE_NOTE
 from reports.results import Results
 from reports.table import Table
-from reports.tables import gaps, profiles, ratios, serving, solvers, statuses
+from reports.tables import gaps, ratios, serving_metrics, statuses
 from reports.tables.leaderboard import LEADERBOARD, leaderboards
 from reports.tables.listed import instance_table, run_table
 from reports.units import MARKS, Unit
@@ -48,12 +50,9 @@ from support.progress import telling
 from support.text import counted
 from support.usage import complain
 
-TITLE = "kvopt: results"
 #: Instances with a page, and pictures after which no page gets any; one takes about half a second.
 MOST_PAGES = 200
 MOST_PICTURES = 20
-#: What stands before the words: slugs begin so.
-_FIRST = (LEADERBOARD, "gap-map")
 
 
 def build_report(results: Results, folder: str | Path, **chosen: Any) -> list[Path]:
@@ -69,22 +68,22 @@ def make_report(
     results: Results,
     *,
     store: Documents | None = None,
-    title: str = TITLE,
     pages: int = MOST_PAGES,
     pictures: int = MOST_PICTURES,
 ) -> Page:
     """Return the report of the rows, with so many pages of instances.
 
-    ``store`` has the schedules that these picture; after so many ``pictures`` no page gets any.
+    ``store`` has the schedules for pictures; after so many ``pictures`` no page gets any.
     """
     sentences = verdict(results.units)
     parts = list(_parts(results))
     named = named_instances(sentences, parts)
     names = page_names(results.reference, pages, named)
     linked = [replace(part, links=names) if isinstance(part, Table) else part for part in parts]
-    first = list(takewhile(lambda part: part.slug.startswith(_FIRST), linked))
+    ranks = (MAIN_RESULT, LEADERBOARD)
+    first = list(takewhile(lambda part: part.slug.startswith(ranks), linked))
     return Page(
-        title=title,
+        title="kvopt: results",
         parts=(*first, Words(sentences), *linked[len(first) :]),
         summary=_summary(results),
         origin=origin(results.current),
@@ -94,33 +93,32 @@ def make_report(
 
 
 def whole(report: Page) -> dict[str, str | bytes]:
-    """Return what every file of the report holds, with what a paper takes of it."""
+    """Return the contents of every file of the report, the files for a paper too."""
     taken = telling(exports(report), "tables and figures written for a paper")
     return {**texts(report), **dict(taken)}
 
 
 def texts(report: Page) -> dict[str, str]:
-    """Return what every page, table and picture of the report holds, by its path."""
+    """Return the contents of every page, table and picture of the report, by its path."""
     files = {"README.md": markdown.overview(report), "index.html": html.index_page(report)}
     for part in report.shown:
         if isinstance(part, Figure):
             files[f"figures/{part.slug}.svg"] = part.drawing.svg
         elif markdown.has_page(part):
             files[f"tables/{part.slug}.md"] = markdown.table_page(part)
-    for page in telling(report.pages, "pages of instances written as Markdown and HTML"):
-        files[f"instances/{page.slug}.md"] = markdown.instance_page(page)
+    for page in telling(report.pages, "pages of instances written as HTML"):
         files[f"instances/{page.slug}.html"] = html.instance_page(page)
         files |= page.drawings("instances/")
     return files
 
 
 def _parts(results: Results) -> Iterator[Table | Figure]:
-    """Yield what takes means, a unit of time each, and then what has a line a run or instance."""
+    """Yield the parts with means, a unit of time each, then the parts with a line a run."""
     parts: Iterator[Table | Figure | None] = chain(
         *(_parts_of(unit) for unit in results.units),
-        [serving.serving_table(results.runs)],
+        [serving_metrics.serving_table(results.runs)],
         *(_listed(unit, results) for unit in MARKS),
-        [statuses.status_counts(results.current), statuses.machines(results.current)],
+        [statuses.status_counts(results.current)],
     )
     for part in parts:
         if part is not None and not (isinstance(part, Table) and part.frame.empty):
@@ -128,7 +126,7 @@ def _parts(results: Results) -> Iterator[Table | Figure]:
 
 
 def _listed(unit: TimeUnit, results: Results) -> Iterator[Table]:
-    """Yield what has a line an instance or run of a unit of time, under any batch time."""
+    """Yield the lists of instances and runs of a unit of time, under any batch time."""
     known, own = (
         each[each["batch_time"].ne("").eq(unit is SECONDS)]
         for each in (results.reference, results.runs)
@@ -145,48 +143,45 @@ def _parts_of(unit: Unit) -> Iterator[Table | Figure]:
 
 
 def _made(unit: Unit) -> Iterator[Table | Figure | None]:
-    """Yield what takes means over a unit's runs, each made when its turn is."""
-    scheduled, averaged, given = unit.scheduled, unit.averaged, unit.given
-    constructed = frozenset(unit.rows.loc[unit.rows["known_optimum"].notna(), "id"])
+    """Yield the parts with means over a unit's runs, each made when its turn is."""
+    scheduled, given = unit.scheduled, unit.given
     if unit.compared is not None and unit.compared.answer is not None:
         yield answer_table(unit.compared.answer)
+    if unit.boards:
+        best = ranking_table(unit.boards)
+        yield best
+        title = "Mean gap to the optimum"
+        yield _figure(MAIN_RESULT, title, _PALE, lambda: ranking_figure(best))
     yield from leaderboards(unit.boards)
-    yield _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged))
     yield from other_boards(unit)
     yield statuses.failures(unit.rows[~unit.rows["superseded"]])
     yield gaps.gaps_to_optimum(scheduled)
     yield gaps.gaps_to_bounds(scheduled)
     title = "Gap against a parameter"
     yield _figure("parameters", title, _SWEPT, lambda: parameter_figure(scheduled))
-    yield ratios.competitive_ratios(averaged)
-    yield ratios.known_optima(averaged, constructed)
+    yield ratios.competitive_ratios(unit.averaged)
     yield gaps.gaps_to_optimum(scheduled, engines=True)
     yield gaps.gaps_to_bounds(scheduled, engines=True)
-    yield ratios.known_optima(averaged, constructed, engines=True)
-    yield solvers.solver_table_by_family(given.runs)
     yield _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given))
-    tel, seconds = unit.tel, unit.seconds
-    title = "Profiles of the policies' TEL"
-    yield _figure("tel-profiles", title, tel.note(), lambda: profile_figure(tel, "TEL"))
-    yield profiles.tel_profile(tel)
-    yield _figure(
-        "time-profiles",
-        "Profiles of time to a proof",
-        seconds.note(),
-        lambda: profile_figure(seconds, "seconds to a proof", least_range=10),
-    )
-    yield profiles.time_profile(seconds)
+    for common, what, quantity, least in (
+        (unit.tel, "tel", "TEL", 1.5),
+        (unit.seconds, "time", "seconds to a proof", 10),
+    ):
+        title, note = f"Performance profiles: {quantity}", f"{PROFILE_NOTE} {common.note()}"
+        draw = partial(profile_figure, common, quantity, least)
+        yield _figure(f"{what}-profiles", title, note, draw)
 
 
+_PALE = "Pale: the part of the gap that no bound decides."
 _SWEPT = (
-    "Mean gap to the best known schedule of a policy that was run with three values of a parameter "
-    "or more, over the instances that all of them were run on; a run without a schedule counts as "
-    "100 %. A line is a family, or a policy where several have the parameter. Bars: standard "
-    "deviation of the mean over the seeds."
+    "Mean gap to the best known schedule of a policy with three values of a parameter or more, "
+    "over the instances of all these values. A run without a schedule counts as 100 %. A line is a "
+    "family, or a policy where several have the parameter. Bars: standard deviation of the mean "
+    "over the seeds."
 )
 _TIME = (
-    "Mean over the runs of each solver, a run without a schedule so far counting as 100 %. Left "
-    "against OPT or the best known TEL, right against the run's own bound."
+    "Mean over the runs of each solver; a run without a schedule so far counts as 100 %. Left: gap "
+    "to OPT or the best known TEL. Right: gap to the run's own bound."
 )
 
 
@@ -207,7 +202,7 @@ def _summary(results: Results) -> str:
         f"{counted(unread, 'instance')} that could not be read" if unread else "",
         counted(results.runs["label"].nunique(), "method"),
     ]
-    return ", ".join(part for part in parts if part) + "."
+    return ", ".join(filter(None, parts)) + "."
 
 
 @click.command(
@@ -221,16 +216,10 @@ def _summary(results: Results) -> str:
     codes="0 done; 1 --check found a difference, or a file could not be written; 2 bad usage or "
     "input; 5 the reports are written, but rows contradict each other",
 )
-@option("--store", "FILE | URL", "a store, or rows (.csv, .parquet)", required=True)
+@option("--store", "FILE", "a store, or rows (.csv, .parquet)", required=True)
 @option("--out", "DIR", "where to write", Path, required=True)
-@option("--title", "TEXT", f"of the page (default: {TITLE})", default=TITLE)
-@count_option("--pages", MOST_PAGES, "instances with a page of their own")
-@count_option("--pictures", MOST_PICTURES, "most pictures of schedules, beside the worst")
-@option(
-    "--best-known/--no-best-known",
-    default=True,
-    help="take instances/best_known.json as references too (default)",
-)
+@count_option("--pages", MOST_PAGES, "most instances with a page")
+@count_option("--pictures", MOST_PICTURES, "most pictures of schedules, with the worst always")
 @CHECK_OPTION
 @QUIET_OPTION
 def main(options: Options) -> int:
@@ -238,10 +227,9 @@ def main(options: Options) -> int:
     frame = read_rows(options.store)
     if not options.check:
         check_place("--out", options.out, inputs=store_files(options.store))
-    results = Results(frame, known_values() if options.best_known else {})
-    chosen = {name: getattr(options, name) for name in ("title", "pages", "pictures")}
+    chosen = {"pages": options.pages, "pictures": options.pictures}
     with documents(options.store) as store:
-        report = make_report(results, store=store, **chosen)
+        report = make_report(Results(frame, known_values()), store=store, **chosen)
     for line in report.contradictions:
         print(f"CONTRADICTION {line}", file=sys.stderr)
     files = whole(report)

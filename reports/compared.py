@@ -1,8 +1,7 @@
-"""Methods on the instances that one policy was run on: a short ranking, and on one the answer.
+"""Methods on the instances of one policy: a short ranking, and on one instance the answer.
 
-One was run in production, or knows least (``serving.answer.is_base``): the others are compared
-with it. Over several instances the mean gaps stand alone: a sum of latencies would be a second,
-other number.
+The policy ran in production, or knows least (``serving.answer.is_base``). Over several instances
+the mean gaps stand alone: a sum of latencies would be another number.
 """
 
 from __future__ import annotations
@@ -15,17 +14,15 @@ import pandas as pd
 from instances.time_unit import TimeUnit, unit_of
 from kvopt.methods.knowledge import CLASSES, Knowledge, knowledge
 from reports.boards import mean_over, ranked
-from reports.interval import share_text
-from reports.per_instance import family_mean
-from reports.spread import spread_note, spreads
-from reports.table import Column, Kind, Table, time_column
+from reports.per_instance import family_mean, spread_note, spreads
+from reports.table import Column, Kind, Table, time_column, write_column, write_share
 from serving.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from serving.waiting import few_at_a_time, no_request_waits
 from support.text import counted
 
-#: Lines of a ranking; of more methods the number is told.
+#: Lines of a ranking; the other methods are counted.
 MOST_RANKED = 10
-#: The class of what is no policy.
+#: The class of an engine.
 _SOLVER = "solver"
 _RANKED = (
     "Rank: within the class. Gap: share of a method's own TEL, {over}; without a schedule, 100 %."
@@ -56,7 +53,7 @@ class Compared:
             first |= self.lines["label"].eq(base.label)
         best = self.lines[first]
         frame = best[["class", "rank", "label", "gap_low", "spread", "seconds"]].assign(
-            gap=share_text(best["gap_low"], best["gap_high"])
+            gap=write_column(write_share, best["gap_low"], best["gap_high"])
         )
         totals: list[Column] = []
         if "tel" in best:
@@ -71,11 +68,10 @@ class Compared:
             last = pd.DataFrame({"class": [""], "label": ["lower bound"], "tel": [self.bound]})
             frame = pd.concat([frame, last.assign(gap="", change="")], ignore_index=True)
         note = _RANKED.format(over=self.over) + spread_note(frame["spread"])
-        for count, what in (
-            (len(self.lines) - len(best), "more"),
-            (self.elsewhere, "not run on all of them"),
-        ):
-            note += f" {counted(count, 'method')} {what}." if count else ""
+        if more := len(self.lines) - len(best):
+            note += f" {counted(more, 'method')} more."
+        if self.elsewhere:
+            note += f" {counted(self.elsewhere, 'method')} not run on all of them."
         shown = (
             Column("class", "class"),
             Column("rank", "rank", "count"),
@@ -97,11 +93,16 @@ def answer_table(answer: Answer) -> Table:
 
 def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Compared | None:
     """Return the methods of a :class:`reports.units.Unit` on the same instances; None if none."""
-    averaged = judged.assign(knows=_knowledge(judged))
-    first = _first(averaged)
-    if first is None:
+    declared = judged[["method", "told", "engine"]].itertuples(index=False)
+    known = [
+        Knowledge("outputs", offline=True) if engine else knowledge(method, told)
+        for method, told, engine in declared
+    ]
+    averaged = judged.assign(knows=pd.Series(known, judged.index, dtype=object))
+    base = _find_base(averaged)
+    if base is None:
         return None
-    ids = averaged.loc[averaged["label"].eq(first), "id"]
+    ids = averaged.loc[averaged["label"].eq(base), "id"]
     shared = averaged[averaged["id"].isin(ids)]
     shared = shared[shared.groupby("label")["id"].transform("size").eq(len(ids))]
     lines = shared.groupby("label")[["method", "knows", "engine"]].first()
@@ -109,7 +110,8 @@ def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Compa
         **{each: family_mean(shared, each) for each in ("gap_low", "gap_high", "seconds")},
         spread=spreads(shared, "label"),
     )
-    if len(ids) == 1:
+    alone = len(ids) == 1
+    if alone:
         lines["tel"] = shared.set_index("label")["tel"]
     lines["class"] = [
         _SOLVER if engine else CLASSES[knows.lengths]
@@ -118,32 +120,22 @@ def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Compa
     classes = lines.reset_index().groupby("class")
     lines = pd.concat([ranked(each) for _, each in classes], ignore_index=True)
     lines = lines.sort_values(["gap_low", "gap_high", "label"], ignore_index=True)
-    of_instance = runs[runs["id"].eq(ids.iloc[0])]
-    known = of_instance.iloc[0]
-    bound = known["lower"] if pd.isna(known["opt"]) else known["opt"]
-    bound = None if pd.isna(bound) or len(ids) > 1 else int(bound)
+    own = runs[runs["id"].eq(ids.iloc[0])]
+    lower = own["opt"].fillna(own["lower"]).iloc[0]
+    bound = int(lower) if alone and pd.notna(lower) else None
+    unit = unit_of(batch_time)
     return Compared(
-        _answer(unit_of(batch_time), of_instance, lines, bound) if len(ids) == 1 else None,
+        _answer(unit, own, lines, bound) if alone else None,
         lines,
         bound,
         mean_over(len(ids), shared["family"].nunique()),
         averaged["label"].nunique() - len(lines),
-        unit_of(batch_time),
+        unit,
     )
 
 
-def _knowledge(averaged: pd.DataFrame) -> pd.Series:
-    """Return what each knows; a solver knows all."""
-    lines = averaged[["method", "told", "engine"]].itertuples(index=False)
-    known = [
-        Knowledge("outputs", offline=True) if engine else knowledge(method, told)
-        for method, told, engine in lines
-    ]
-    return pd.Series(known, averaged.index, dtype=object)
-
-
-def _first(averaged: pd.DataFrame) -> str | None:
-    """Return the label that says which instances are compared."""
+def _find_base(averaged: pd.DataFrame) -> str | None:
+    """Return the label whose instances are compared."""
     labels = averaged.groupby("label", sort=True).agg(
         method=("method", "first"),
         knows=("knows", "first"),
@@ -151,7 +143,7 @@ def _first(averaged: pd.DataFrame) -> str | None:
         gap=("gap_low", "mean"),
     )
     labels = labels[labels["found"].gt(0)].sort_values(["found", "gap"], ascending=[False, True])
-    keys = [is_base(*each) for each in labels[["method", "knows"]].itertuples(index=False)]
+    keys = [is_base(*each) for each in zip(labels["method"], labels["knows"], strict=True)]
     return None if labels.empty else str(labels.index[min(range(len(keys)), key=keys.__getitem__)])
 
 
@@ -163,9 +155,8 @@ def _answer(
     outcomes = lines.dropna(subset="tel")[["label", "method", "knows", "tel"]]
     known, best = runs.iloc[0], None
     if pd.notna(known["upper"]):
-        found = MethodTotal(
-            known["upper_by"], "", Knowledge("outputs", offline=True), int(known["upper"])
-        )
+        all_known = Knowledge("outputs", offline=True)
+        found = MethodTotal(known["upper_by"], "", all_known, int(known["upper"]))
         best = "best known", found
     return answer(
         [

@@ -8,41 +8,43 @@ import pandas as pd
 
 from instances.time_unit import SECONDS
 from kvopt.store.export import frame_csv
-from reports.page import Page
-from reports.table import Column, Table
+from reports.page_parts import Page
+from reports.table import Table
 
 #: Lines above which a table breaks over pages.
 _LONG = 45
 _NEEDS = "% \\usepackage[T1]{fontenc}, \\usepackage{booktabs}, \\usepackage{graphicx}"
-#: What LaTeX would read as something else, or a font of eight bits lacks.  A bracket or a star
+#: Signs with a meaning in LaTeX, and signs that a font of eight bits lacks.  A bracket or a star
 #: behind the end of a line would belong to it.
-_ESCAPES = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{sign: f"{{{sign}}}" for sign in "[]*"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "×": r"$\times$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "∞": r"$\infty$",
-    "τ": r"$\tau$",
-    "–": "--",
-    "…": r"\dots{}",
-    "“": "``",
-    "”": "''",
-    "\N{NO-BREAK SPACE}": "~",
-}
-_TRANSLATED = str.maketrans(_ESCAPES)
+_TRANSLATED = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        **{sign: f"{{{sign}}}" for sign in "[]*"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "±": r"$\pm$",
+        "−": "$-$",
+        "×": r"$\times$",
+        "≤": r"$\le$",
+        "≥": r"$\ge$",
+        "∞": r"$\infty$",
+        "τ": r"$\tau$",
+        "–": "--",
+        "…": r"\dots{}",
+        "“": "``",
+        "”": "''",
+        "\N{NO-BREAK SPACE}": "~",
+        **{mark: f"$^{digit}$" for digit, mark in enumerate("¹²³⁴⁵⁶⁷⁸⁹", 1)},
+    }
+)
 
 
 def exports(report: Page) -> Iterator[tuple[str, str | bytes]]:
-    """Yield what a paper takes of a report: paths below its folder, and what the files hold."""
+    """Yield the files of a report for a paper: paths below its folder, and contents."""
     for part in report.shown:
         if isinstance(part, Table):
             yield f"tables/{part.slug}.tex", latex_table(part)
@@ -52,19 +54,19 @@ def exports(report: Page) -> Iterator[tuple[str, str | bytes]]:
 
 
 def latex_table(table: Table) -> str:
-    """Return a table as LaTeX with booktabs, its note as the caption; no name is a command."""
+    """Return a table as LaTeX with booktabs, its notes as the caption; no name is a command."""
     lines = [[latex(cell.text) for cell in row] for row in table.rows(len(table.frame))]
-    frame = pd.DataFrame(lines, columns=[latex(column.title) for column in table.columns])
+    frame = pd.DataFrame(lines, columns=[latex(title) for title in table.headers])
     long = len(frame) > _LONG
     text: str = frame.to_latex(
         index=False,
         escape=False,
         longtable=long,
         column_format="".join("r" if column.numeric else "l" for column in table.columns),
-        caption=(latex(table.note), latex(table.title)),
+        caption=(latex(" ".join(table.notes)), latex(table.title)),
         label=f"tab:{table.slug}",
     )
-    # As wide as the text at most; what breaks over pages stands in no box.
+    # As wide as the text at most; a table over several pages stands in no box.
     box = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
     boxed = text.replace(r"\begin{tabular}", f"{box}\n\\begin{{tabular}}")
     boxed = boxed.replace(r"\end{tabular}", "\\end{tabular}}")
@@ -79,20 +81,16 @@ def latex(text: str) -> str:
 def csv_table(table: Table) -> str:
     """Return a table as CSV: numbers unrounded, shares as fractions, times in the title's unit.
 
-    Beside an interval, which is text, stand its ends; beside a mean its spread.
+    The ends of an interval, which is text, and the spread of a mean are further columns.
     """
-    frame = table.frame
+    frame, scales = table.frame, {"nanoseconds": SECONDS.ticks, "megabytes": 1e6}
     columns: dict[str, pd.Series] = {}
     for column in table.columns:
-        columns[column.title] = _values(frame[column.key], column)
+        values, scale = frame[column.key], scales.get(column.kind)
+        columns[column.title] = values if scale is None else values.astype(float) / scale
         if column.sort is not None and column.sort.endswith("_low"):
             columns[f"{column.title}, from"] = frame[column.sort]
             columns[f"{column.title}, to"] = frame[f"{column.sort.removesuffix('low')}high"]
         if column.spread is not None:
             columns[f"{column.title}, ±"] = frame[column.spread]
     return frame_csv(pd.DataFrame(columns))
-
-
-def _values(values: pd.Series, column: Column) -> pd.Series:
-    scale = {"nanoseconds": SECONDS.ticks, "megabytes": 1e6}.get(column.kind)
-    return values if scale is None else values.astype(float) / scale

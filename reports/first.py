@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from tabulate import tabulate
 
 from reports.compared import answer_table
@@ -12,7 +15,7 @@ from reports.units import Unit
 from reports.verdict import WORDS, answers, verdict
 from support.text import WIDTH, printable, wrapped
 
-#: Columns that are shown however wide they are, and what a column without news has.
+#: Columns that are shown however wide they are, and the cells of a column without news.
 _LEAST, _NOTHING = 2, (MISSING, "0", "")
 
 
@@ -24,15 +27,14 @@ def other_boards(unit: Unit) -> list[Table]:
 
 def terminal_text(results: Results) -> str:
     """Return the verdict and the boards as plain text."""
-    wrong = [f"CONTRADICTION {each}" for each in results.contradictions]
-    told = [printable(each, len(each)) for each in wrong]
     tables = [
-        f"{table.title}{unit.words}\n{_aligned(table)}\n{wrapped(table.note)}"
+        f"{table.title}{unit.words}\n{_table_text(table)}"
         for unit in results.units
         for table in (*leaderboards(unit.boards), *other_boards(unit))
     ]
-    said = [printable(each, len(each)) for each in map(str, verdict(results.units))]
-    return "\n\n".join([*map(wrapped, told), *tables, *map(wrapped, [*said, WORDS])])
+    wrong = [f"CONTRADICTION {each}" for each in results.contradictions]
+    words = "\n".join(map(wrapped, WORDS))
+    return "\n\n".join([*_wrapped(wrong), *tables, *_wrapped(verdict(results.units)), words])
 
 
 def ranking_text(results: Results) -> str:
@@ -40,18 +42,20 @@ def ranking_text(results: Results) -> str:
     rankings = []
     for unit in results.units:
         if unit.compared is not None:
-            table = unit.compared.table()
-            told = [f"in seconds under {printable(unit.batch_time)}"] if unit.batch_time else []
-            note = wrapped(table.note)
-            rankings.append("\n".join([*told, _aligned(table), note]))
+            head = f"in seconds under {printable(unit.batch_time)}\n" if unit.batch_time else ""
+            rankings.append(head + _table_text(unit.compared.table()))
             if (answer := unit.compared.answer) is not None:
-                said = [printable(str(each), len(str(each))) for each in answers(unit)]
-                rankings.append("\n".join([_aligned(answer_table(answer)), *map(wrapped, said)]))
+                table = _table_text(answer_table(answer))
+                rankings.append("\n".join([table, *_wrapped(answers(unit))]))
     return "\n\n".join(rankings)
 
 
-def _aligned(table: Table) -> str:
-    """Return a table as text; where it is too wide without its last columns, which are named."""
+def _wrapped(lines: Iterable[object]) -> list[str]:
+    return [wrapped(printable(line, len(line))) for line in map(str, lines)]
+
+
+def _table_text(table: Table) -> str:
+    """Return a table as text with its notes; a table too wide lacks its last columns."""
     cells = [[printable(cell.text) for cell in row] for row in table.rows(len(table.frame))]
     # A column of numbers has more than nothing on some line.
     kept = [
@@ -59,20 +63,18 @@ def _aligned(table: Table) -> str:
         for k, column in enumerate(table.columns)
         if not column.numeric or any(line[k] not in _NOTHING for line in cells)
     ]
-    text, left = _grid(table, cells, kept), ""
-    while len(kept) > _LEAST and max(map(len, text.splitlines())) > WIDTH:
-        left = f"{table.columns[kept.pop()].title}, {left}"
-        text = _grid(table, cells, kept)
-    return f"{text}\nLeft out here: {left[:-2]}." if left else text
-
-
-def _grid(table: Table, cells: list[list[str]], kept: list[int]) -> str:
-    columns = [table.columns[k] for k in kept]
-    text: str = tabulate(
-        [[line[k] for k in kept] for line in cells],
-        headers=[column.title for column in columns],
-        tablefmt="simple",
-        colalign=["right" if column.numeric else "left" for column in columns],
-        disable_numparse=True,
-    )
-    return text
+    left: list[str] = []
+    while True:
+        shown = replace(table, columns=tuple(table.columns[k] for k in kept))
+        text: str = tabulate(
+            [[line[k] for k in kept] for line in cells],
+            headers=shown.headers,
+            tablefmt="simple",
+            colalign=["right" if column.numeric else "left" for column in shown.columns],
+            disable_numparse=True,
+        )
+        if len(kept) <= _LEAST or max(map(len, text.splitlines())) <= WIDTH:
+            break
+        left.insert(0, table.columns[kept.pop()].title)
+    more = [f"Left out here: {', '.join(left)}."] if left else []
+    return "\n".join([text, *more, *map(wrapped, shown.notes)])

@@ -1,7 +1,7 @@
-"""The files of a report in their folder: written, and those of an earlier report removed.
+"""The files of a report in their folder: written, and files of an earlier report removed.
 
-A list in it, ``.kvopt-report``, says which files are the report's: a title, then a path a line.
-What it does not name is the user's: it is neither written over nor removed.
+A list in it, ``.kvopt-report``, names the report's files: a title, then a path a line. Every other
+file is the user's: it is neither written over nor removed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,6 @@ class Kind:
     files: tuple[str, ...]
     folders: Mapping[str, tuple[str, ...]]
 
-    @property
-    def title(self) -> str:
-        """First line of the list."""
-        return f"files of a kvopt {self.name}"
-
 
 REPORT = Kind(
     name="report",
@@ -41,7 +36,7 @@ REPORT = Kind(
     folders={
         "tables": (".md", ".tex", ".csv"),
         "figures": (".svg", ".pdf"),
-        "instances": (".md", ".html", ".svg"),
+        "instances": (".html", ".svg"),
     },
 )
 
@@ -54,46 +49,47 @@ def check_place(
     Raises OutputError if it holds anything else, or as :func:`support.outputs.check_folder` says.
     """
     owned = (MARKER, *kind.files, *(f"{name}/" for name in kind.folders))
-    # What is an input, or stands where a folder belongs, is told better there.
+    # Its complaint about an input, or a file in the place of a folder, is the better one.
     check_folder(option, folder, owned, list(inputs))
     _refuse_foreign(option, Path(folder), kind)
 
 
-def _refuse_foreign(option: str, root: Path, kind: Kind) -> None:
-    """Refuse a folder that is neither empty nor one of an earlier report."""
+def _refuse_foreign(option: str, root: Path, kind: Kind) -> frozenset[str]:
+    """Refuse a folder that is neither empty nor an earlier report's; return the listed files."""
     try:
         found = sorted(path.name for path in root.iterdir()) if root.is_dir() else []
     except (OSError, ValueError) as error:
         raise OutputError(f"{option} {root}: {getattr(error, 'strerror', None) or error}") from None
-    # What a write that was killed has left behind is nobody's.
+    # Leftovers of a write that was killed are nobody's.
     present = [name for name in found if name == MARKER or not name.startswith(TEMPORARY)]
-    if present and _listed(root, kind) is None:
+    listed = _listed(root, kind)
+    if present and listed is None:
         raise OutputError(
             f"{option} {root}: expected an empty folder or that of an earlier {kind.name}, "
             f"found {present[0]!r} in it"
         )
+    return listed or frozenset()
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes], kind: Kind = REPORT) -> list[Path]:
-    """Write the files of a report, by path; those of an earlier one that it lacks are removed.
+    """Write the files of a report, by path; further files of an earlier one are removed.
 
     Raises OutputError if the folder holds something else, or one of the files is the user's;
     nothing is written then.  Raises OSError if a file cannot be written or removed.
     """
-    _refuse_foreign("the report's folder", root, kind)
-    listed = _listed(root, kind)
+    listed = _refuse_foreign("the report's folder", root, kind)
     for name in files:
-        if listed is not None and name not in listed and (root / name).exists():
+        if name not in listed and (root / name).exists():
             raise OutputError(f"{root / name}: expected a file of a {kind.name}, found another")
     root.mkdir(parents=True, exist_ok=True)
-    # The list comes first and names the old and the new: whatever ends this, it can be resumed.
-    write_text(root / MARKER, list_text({*files, *(listed or ())}, kind))
+    # The list comes first and names the old and the new: after any end it can be resumed.
+    write_text(root / MARKER, list_text({*files, *listed}, kind))
     for name, held in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         _write(root / name, as_bytes(held))
     for path in report_files(root, kind):
         name = path.relative_to(root).as_posix()
-        if name in (listed or ()) and name not in files:
+        if name in listed and name not in files:
             path.unlink()
     write_text(root / MARKER, list_text(files, kind))
     return [root / name for name in files]
@@ -111,20 +107,24 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def list_text(names: Iterable[str], kind: Kind) -> str:
-    """Return what the list of a folder with these files holds."""
-    return "\n".join([kind.title, *sorted(names), ""])
+    """Return the list of a folder with these files."""
+    return "\n".join([_title(kind), *sorted(names), ""])
+
+
+def _title(kind: Kind) -> str:
+    return f"files of a kvopt {kind.name}"
 
 
 def report_files(root: Path, kind: Kind = REPORT) -> Iterator[Path]:
-    """Yield the files in the folders where a report's files stand."""
+    """Yield the files in the folders of a report."""
     for folder, suffixes in kind.folders.items():
-        for path in sorted((root / folder).iterdir()) if (root / folder).is_dir() else ():
+        for path in sorted((root / folder).glob("*")):
             if path.suffix in suffixes and path.is_file():
                 yield path
 
 
 def _listed(root: Path, kind: Kind) -> frozenset[str] | None:
-    """Return what the list of a folder names; None without one of that kind."""
+    """Return the names in the list of a folder; None without one of that kind."""
     path = root / MARKER
     if no_file(path):
         return None
@@ -133,4 +133,4 @@ def _listed(root: Path, kind: Kind) -> frozenset[str] | None:
             title, *names = file.read(_LONGEST).decode(errors="replace").split("\n")
     except (OSError, ValueError):
         return None
-    return frozenset(filter(None, names)) if title == kind.title else None
+    return frozenset(filter(None, names)) if title == _title(kind) else None

@@ -1,7 +1,7 @@
-"""The origin of rows and the number of stale ones, as stated under the title of their page.
+"""The origin of rows and their age, as their page states both.
 
-A row is stale if the digest of its method's rooms is another one now
-(:func:`kvopt.methods.fingerprint.fingerprint`), or if it does not name one.
+A row is stale if its method's sources have another digest today
+(:func:`kvopt.methods.fingerprint.fingerprint`), or if the row does not name one.
 """
 
 from __future__ import annotations
@@ -21,54 +21,53 @@ from reports.verdict import Name, Sentence
 from support.text import counted, one_line
 from support.usage import complain
 
-_STATED = re.compile(r"^Stale: ([\d,]+|none) of ", re.MULTILINE)
+_STATED = re.compile(r"^(?:All|([\d,]+) of) .* comes? from (?:older|the current) sources\.", re.M)
 _DAY = re.compile(r"\d{4}-\d\d-\d\dT")
 #: Most commits, machines and versions that are named; the other ones are counted.
 _MOST = 3
 
 
-def told(rows: pd.DataFrame, stale: int) -> str:
-    """Return of what rows are, and how many are stale, as two paragraphs of Markdown."""
-    return f"{sentence_text(origin(rows))}\n\n{staleness(len(rows), stale)}\n"
+def origin_text(rows: pd.DataFrame, stale: int) -> str:
+    """Return origin and age of rows as a section of Markdown."""
+    return f"## Rows\n\n{age_text(len(rows), stale)}\n\n{sentence_text(origin(rows))}\n"
 
 
-def staleness(total: int, stale: int, what: str = "row") -> str:
-    """Return how many of all are stale as a sentence, which :func:`stated` reads."""
-    number = f"{stale:,}" if stale else "none"
-    return (
-        f"Stale: {number} of {counted(total, what)}, whose method's sources have changed since, "
-        "or are not named."
-    )
+def age_text(total: int, stale: int, what: str = "row") -> str:
+    """Return how many of all are stale, as a sentence that :func:`stated` reads."""
+    verb = "comes" if (stale or total) == 1 else "come"
+    if not stale:
+        return f"All {counted(total, what)} {verb} from the current sources."
+    return f"{stale:,} of {counted(total, what)} {verb} from older sources."
 
 
 def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:
-    """Return of which commits, days, machines and versions rows are, and how long they took."""
+    """Return commits, days, machines and versions of rows, and their hours in all."""
     days = sorted({day[:10] for day in rows["finished_utc"] if _DAY.match(day)})
     machines = zip(rows["cpu"], rows["cores"], strict=True)
+    named = int(rows["git_commit"].ne("").sum())
+    partly = [f"; {len(rows) - named:,} without a commit"] if 0 < named < len(rows) else []
+    hours = float(rows["total_seconds"].fillna(0).sum()) / 3600
     parts = [
+        f"{what}: {len(rows):,}",
+        *partly,
         *_listed("; commit ", (each[:12] for each in rows["git_commit"])),
         *(["; ", " to ".join(dict.fromkeys([days[0], days[-1]]))] if days else []),
         *_listed("; ", (f"{cpu}, {counted(int(n), 'core')}" for cpu, n in machines if cpu)),
         *_listed("; Python ", rows["python"]),
         *_listed("; ", (each for each in rows["solver"] if re.search(r"\d", each))),
+        f"; {hours:.1f} hours in all.",
     ]
-    named = int(rows["git_commit"].ne("").sum())
-    if 0 < named < len(rows):
-        parts.insert(0, f"; {len(rows) - named:,} without a commit")
-    hours = float(rows["total_seconds"].fillna(0).sum()) / 3600
-    return Sentence((f"{what}: {len(rows):,}", *parts, f"; {hours:.1f} hours in all."))
+    return Sentence(tuple(parts))
 
 
 def stated(page: str) -> int | None:
     """Return how many rows a page calls stale, None where it says nothing of it."""
     found = _STATED.search(page)
-    if found is None:
-        return None
-    return 0 if found[1] == "none" else int(found[1].replace(",", ""))
+    return found and int((found[1] or "0").replace(",", ""))
 
 
 def stale_rows(rows: pd.DataFrame) -> int:
-    """Return how many rows are stale; of files of one's own nothing is known."""
+    """Return how many rows are stale; custom files have no age."""
     digests = rows["code"] if "code" in rows else pd.Series("", index=rows.index)
     pairs = zip(map(_digest, rows["method"]), digests, strict=True)
     return sum(now not in (None, before) for now, before in pairs)
@@ -87,7 +86,7 @@ def to_be_stated(program: str, page: Path, total: int, now: int) -> int:
 
 @cache
 def _digest(method: str) -> str | None:
-    """Return the digest of a method's sources, empty for one that there is no more."""
+    """Return the digest of a method's sources, empty for a method that is gone."""
     try:
         read = read_method(method, planned=True)
     except MethodError:
@@ -95,11 +94,11 @@ def _digest(method: str) -> str | None:
     return None if read.kind == "file" else fingerprint(read)
 
 
-def _listed(what: str, values: Iterable[str]) -> list[str]:
-    """Return the values that most rows have, most first, and how many others there are."""
-    counts = Counter(value for value in values if value)
-    parts = [
-        piece for value, _ in counts.most_common(_MOST) for piece in (", ", Name(one_line(value)))
-    ]
+def _listed(start: str, values: Iterable[str]) -> list[str]:
+    """Return the values of most rows, most first, and the number of the others."""
+    counts = Counter(filter(None, values))
+    parts: list[str] = []
+    for value, _ in counts.most_common(_MOST):
+        parts += [", " if parts else start, Name(one_line(value))]
     more = [f" and {len(counts) - _MOST} more"] if len(counts) > _MOST else []
-    return [what, *parts[1:], *more] if parts else []
+    return parts + more

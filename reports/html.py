@@ -14,13 +14,13 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports.page import Links, Page
+from reports.page_parts import Links, Page
 from reports.pages.instance import InstancePage
 from support.text import glued
 
 #: Lines of one table in a page.
 MOST_LINES = 500
-#: What needs no escape in the address of a picture.
+#: Characters without an escape in the address of a picture.
 _PLAIN = " =:;,/()'.-_*!?$&@{}[]|+~"
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -38,40 +38,37 @@ def _environment() -> Environment:
 
 
 def _glued(value: Any) -> Any:
-    """Keep a number on one line with its unit, but for what is no text."""
+    """Keep a number on one line with its unit."""
     return glued(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def index_page(page: Page) -> str:
-    """Return the one page: no file or address outside of it is needed to read it."""
+    """Return the one page, which needs no other file or address."""
     script = _own("page.js")
     bundle = gzip.compress(_bundle("dt_bundle.js"), 9, mtime=0)
-    return (
-        _environment()
-        .get_template("index.html.j2")
-        .render(
-            page=page,
-            parts=[(type(part).__name__.lower(), part) for part in page.parts],
-            contents=list(page.shown),
-            address=_address,
-            most=MOST_LINES,
-            css=_own("page.css"),
-            library_css=Markup(_bundle("dt_bundle.css").decode()),
-            library=Markup(_base64(bundle)),
-            script=script,
-            script_hash=Markup("sha256-" + _base64(hashlib.sha256(script.encode()).digest())),
-        )
+    template = _environment().get_template("index.html.j2")
+    return template.render(
+        page=page,
+        parts=[(type(part).__name__.lower(), part) for part in page.parts],
+        contents=list(page.shown),
+        address=_address,
+        most=MOST_LINES,
+        css=_own("page.css"),
+        library_css=Markup(_bundle("dt_bundle.css").decode()),
+        library=Markup(base64.b64encode(bundle).decode()),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
 def instance_page(page: InstancePage, above: Links = (("All results", "../index.html"),)) -> str:
-    """Return the page of one instance, whose bar links ``above``; its pictures lie beside it."""
+    """Return the page of one instance, whose bar links ``above``; its pictures lie next to it."""
     template = _environment().get_template("instance.html.j2")
     return template.render(page=page, above=above, most=MOST_LINES, css=_own("page.css"))
 
 
 def _address(svg: str) -> Markup:
-    """Return a picture as what may stand in an address; a third less than in base 64."""
+    """Return a picture as an address, a third shorter than in base 64."""
     return escape(f"data:image/svg+xml,{quote(svg, safe=_PLAIN)}")
 
 
@@ -82,7 +79,3 @@ def _own(name: str) -> Markup:
 @cache
 def _bundle(name: str) -> bytes:
     return files("itables").joinpath("html", name).read_bytes()
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()

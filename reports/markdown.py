@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from reports.page import Figure, Page, Part, Words
+from reports.page_parts import Figure, Page, Part, Words
 from reports.table import MISSING, Cell, Table
 from reports.tables.listed import RUNS
 from reports.verdict import Sentence
 from support.text import counted
 
-if TYPE_CHECKING:
-    from reports.pages.instance import InstancePage
-
-#: Lines of a table in Markdown, and of one that stands in the overview, not in its own file only.
+#: Lines of a table in Markdown, and of a table that stands in the overview, too.
 MOST_LINES, _SHORT = 400, 30
-_SAME = "The same as one page with sortable tables: [`index.html`](index.html).\n"
 _METHOD = (
-    "How every number is computed, and what may not be concluded from it, is written in "
-    "`reports/METHOD.md`. All of this is a function of the stored rows.\n"
+    "[`index.html`](index.html) is the same as one page with sortable tables, and has a page for "
+    "each instance. `reports/METHOD.md` defines every number.\n"
 )
 
 
@@ -42,12 +37,6 @@ def code(text: str, *, in_table: bool = True) -> str:
     return span.replace("|", "\\|") if in_table else span
 
 
-def cell_code(cell: Cell, *, in_table: bool = True) -> str:
-    """Return the text of a cell, a name as code."""
-    named = cell.kind == "name" and cell.text != MISSING
-    return code(cell.text, in_table=in_table) if named else cell.text
-
-
 def pipe_table(
     headers: Sequence[str], rows: Sequence[Sequence[object]], align: Sequence[str] = ()
 ) -> str:
@@ -57,28 +46,25 @@ def pipe_table(
     return f"{text}\n"
 
 
-def table_text(table: Table, to_pages: str = "", most: int = MOST_LINES) -> str:
-    """Return a table with its note and a word on lines that are left out.
-
-    ``to_pages`` leads from where the text will stand to the folder of the instances' pages.
-    """
+def table_text(table: Table, most: int = MOST_LINES) -> str:
+    """Return a table with the number of its further lines, its note and its footnotes."""
     if table.frame.empty:
         return f"{table.note}\n\nNothing to show.\n"
     missing = table.missing(most)
-    more = f"\n{missing:,} more lines are left out here.\n" if missing else ""
-    return f"{grid_text(table, to_pages, most)}{more}\n{table.note}\n"
+    more = [f"{missing:,} more lines are left out here."] if missing else []
+    return "\n".join([grid_text(table, most), *(f"{each}\n" for each in (*more, *table.notes))])
 
 
-def grid_text(table: Table, to_pages: str = "", most: int = MOST_LINES) -> str:
-    """Return a table without its note, numbers to the right."""
+def grid_text(table: Table, most: int = MOST_LINES) -> str:
+    """Return a table without its notes, numbers to the right."""
     sides = ["right" if column.numeric else "left" for column in table.columns]
-    lines = [[_linked(cell, to_pages) for cell in row] for row in table.rows(most)]
-    return pipe_table([column.title for column in table.columns], lines, sides)
+    lines = [[_cell_text(cell) for cell in row] for row in table.rows(most)]
+    return pipe_table(table.headers, lines, sides)
 
 
-def _linked(cell: Cell, to_pages: str) -> str:
-    address = cell.address or (cell.link and f"{to_pages}{cell.link}.md")
-    return f"[{cell_code(cell)}]({address})" if address else cell_code(cell)
+def _cell_text(cell: Cell) -> str:
+    text = code(cell.text) if cell.kind == "name" and cell.text != MISSING else cell.text
+    return f"[{text}]({cell.address})" if cell.address else text
 
 
 def sentence_text(sentence: Sentence) -> str:
@@ -89,9 +75,9 @@ def sentence_text(sentence: Sentence) -> str:
 
 
 def page_text(title: str, parts: Iterable[Part]) -> str:
-    """Return a page: what is text stands as it is, all else below its title, empty parts nowhere.
+    """Return a page: text as it is, all other parts below their titles.
 
-    Figures lie in the folder ``figures`` beside it.
+    Figures lie in the folder ``figures`` next to it.
     """
     return "\n".join(text for text in (f"# {title}\n", *map(_part_text, parts)) if text)
 
@@ -101,7 +87,8 @@ def _part_text(part: Part) -> str:
         return part
     if isinstance(part, Words):
         lines = [f"{sentence_text(each)}\n" for each in part.sentences]
-        return "\n".join(["## In words\n", *lines, f"{part.note}\n"])
+        notes = "".join(f"- {each}\n" for each in part.notes)
+        return "\n".join(["## In words\n", *lines, notes])
     if isinstance(part, Figure):
         return f"## {part.title}\n\n![{part.title}](figures/{part.slug}.svg)\n\n{part.note}\n"
     return f"## {part.title}\n\n{table_text(part)}"
@@ -109,21 +96,21 @@ def _part_text(part: Part) -> str:
 
 def overview(page: Page) -> str:
     """Return the README of a report, in which long tables are links to their files."""
-    told = [page.summary, sentence_text(page.origin) if page.origin else ""]
-    parts = [f"{' '.join(filter(None, told))}\n", wrong_text(map(str, page.contradictions))]
-    for part in page.parts:
-        parts.append(_short_text(part) if isinstance(part, Table) else _part_text(part))
-        parts += [_SAME] if isinstance(part, Words) else []
-    return page_text(page.title, [*parts, _METHOD])
+    parts = [wrong_text(map(str, page.contradictions))]
+    parts += [
+        _short_text(each) if isinstance(each, Table) else _part_text(each) for each in page.parts
+    ]
+    origin = [sentence_text(page.origin)] if page.origin else []
+    rows = " ".join([page.summary, *origin])
+    return page_text(page.title, [*parts, f"## Rows\n\n{rows}\n", _METHOD])
 
 
 def _short_text(table: Table) -> str:
-    if not has_page(table):
-        lines = counted(len(table.frame), "line")
-        return f"## {table.title}\n\n[{lines}](tables/{table.slug}.csv)\n"
-    if len(table.frame) <= _SHORT:
-        return f"## {table.title}\n\n{table_text(table, 'instances/')}"
-    return f"## {table.title}\n\n[{len(table.frame):,} lines](tables/{table.slug}.md)\n"
+    if has_page(table) and len(table.frame) <= _SHORT:
+        return _part_text(table)
+    suffix = "md" if has_page(table) else "csv"
+    lines = counted(len(table.frame), "line")
+    return f"## {table.title}\n\n[{lines}](tables/{table.slug}.{suffix})\n"
 
 
 def has_page(table: Table) -> bool:
@@ -133,29 +120,16 @@ def has_page(table: Table) -> bool:
 
 def table_page(table: Table) -> str:
     """Return the file of one table."""
-    return page_text(table.title, [table_text(table, "../instances/")])
-
-
-def instance_page(page: InstancePage) -> str:
-    """Return the file of one instance."""
-    facts = [f"- {label}: {cell_code(cell, in_table=False)}\n" for label, cell in page.facts]
-    parts = [wrong_text(page.contradictions), "".join(facts)]
-    for picture in page.pictures:
-        name = f" {code(picture.name, in_table=False)}" if picture.name else ""
-        parts.append(f"## {picture.title}{name}\n")
-        if picture.svg:
-            parts.append(f"![{picture.title}: KV memory over time]({page.file(picture)})\n")
-        parts.append(f"{picture.note}\n")
-    return page_text(code(page.name, in_table=False), [*parts, *page.tables])
+    return page_text(table.title, [table_text(table)])
 
 
 def wrong_text(lines: Iterable[str]) -> str:
-    """Return what cannot be true, as a section; empty for nothing."""
-    told = [f"- {code(line, in_table=False)}\n" for line in lines]
-    if not told:
+    """Return the contradictions as a section; empty for none."""
+    items = [f"- {code(line, in_table=False)}\n" for line in lines]
+    if not items:
         return ""
     return (
-        f"## CONTRADICTIONS: {len(told)}\n\nA bound exceeds a checked schedule of the same "
+        f"## CONTRADICTIONS: {len(items)}\n\nA bound exceeds a checked schedule of the same "
         "instance. One of the two methods is wrong. Nothing below that rests on bounds of these "
-        "instances is shown.\n\n" + "".join(told)
+        "instances is shown.\n\n" + "".join(items)
     )

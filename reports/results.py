@@ -1,4 +1,4 @@
-"""Stored runs, and everything that sentences, tables, figures and pages need of them."""
+"""Stored runs, and all frames that sentences, tables, figures and pages need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from kvopt.runs.record import columns
-from reports.metrics import ratio_interval
+from reports.formulas import ratio_interval
 from reports.references import Case, Contradiction, cases, contradictions, references
 from reports.rows import prepare
 from reports.units import Unit, units
@@ -26,8 +26,7 @@ class Results:
     """Rows of runs; each property is computed once, when it is first read.
 
     ``frame`` has the columns of ``kvopt.runs.record.Record``; missing ones count as empty.
-    ``best_known`` is :func:`kvopt.best_known.known_values`. Of the rows ``beside`` the bounds alone
-    are taken.
+    ``best_known`` is :func:`kvopt.best_known.known_values`. The rows ``beside`` give bounds alone.
     """
 
     frame: pd.DataFrame
@@ -64,14 +63,14 @@ class Results:
     def runs(self) -> pd.DataFrame:
         """The runs that count, with their instance's references, gaps and ratios.
 
-        Superseded runs are left out, and those whose instance was never read. Added are ``known``
-        (OPT is), gap_opt, gap_upper, gap_lower, gap_low and gap_high (they hold the gap to OPT, 1
-        without a schedule), ratio_low, ratio_high and ``failed``. A run that keeps tokens is
-        compared with the best schedule of its own, easier problem; where no bound is about that,
-        the upper ends are missing and ``known`` is False.
+        Superseded runs are left out, and runs on an unread instance. Added are ``known`` (OPT is),
+        gap_opt, gap_upper, gap_lower, gap_low and gap_high (they hold the gap to OPT, 1 without a
+        schedule), ratio_low, ratio_high and ``failed``. A run that keeps tokens is compared with
+        the best schedule of its easier problem. Without a bound for that problem the upper ends are
+        missing and ``known`` is False.
         """
         runs = self.current[self.current["instance_sha256"].ne("")]
-        # Every selection of rows copies all columns; these are not asked for again.
+        # Every selection of rows copies all columns; these are not needed again.
         runs = runs.drop(columns=_LEFT_OUT).join(
             self.reference[["upper", "upper_by", "lower", "lower_by", "opt", "standing"]], on="id"
         )
@@ -80,15 +79,16 @@ class Results:
         upper = upper.where(~runs["preempts"] | upper.le(runs["tel"]).fillna(False), runs["tel"])
         lower = runs["opt"].fillna(runs["lower"]).where(bounded)
         opt = runs["opt"].where(bounded)
-        runs["known"] = opt.notna()
         interval = ratio_interval(runs["tel"], lower, upper)
+        to_upper, to_lower = gaps(runs["tel"], upper), gaps(runs["tel"], lower)
         return runs.assign(
+            known=opt.notna(),
             failed=runs["tel"].isna(),
             gap_opt=gaps(runs["tel"], opt),
-            gap_upper=gaps(runs["tel"], upper),
-            gap_lower=gaps(runs["tel"], lower),
-            gap_low=gaps(runs["tel"], upper).where(runs["tel"].notna(), 1.0),
-            gap_high=gaps(runs["tel"], lower).where(runs["tel"].notna(), 1.0),
+            gap_upper=to_upper,
+            gap_lower=to_lower,
+            gap_low=to_upper.where(runs["tel"].notna(), 1.0),
+            gap_high=to_lower.where(runs["tel"].notna(), 1.0),
             ratio_low=interval["low"],
             ratio_high=interval["high"],
         ).reset_index(drop=True)

@@ -10,29 +10,27 @@ import pandas as pd
 from kvopt.best_known.entry import Registry
 from reports import html
 from reports.boards import firsts
-from reports.freshness import stale_rows, staleness, told
+from reports.freshness import age_text, origin_text, stale_rows
+from reports.library.library_site import FILES, library_pages, page_slugs
 from reports.library.sentence import state
-from reports.library.site import FILES, library_pages, page_slugs
-from reports.markdown import grid_text, sentence_text
-from reports.nightly.page import report_of
-from reports.page import Page
+from reports.markdown import grid_text, sentence_text, table_text
+from reports.nightly.night_pages import report_of
+from reports.page_parts import Page
 from reports.results import BestKnown
 from reports.rows import prepare
-from reports.table import Table
-from reports.tables.leaderboard import KNOWS
-from reports.tables.library import library_table
+from reports.table import Column, Table
+from reports.tables.leaderboard import KNOWS, LEADERBOARD
+from reports.tables.library_values import library_table
 from reports.verdict import Sentence
 
 #: Open instances on the first screen, those with the widest gaps.
 MOST_OPEN = 5
 _NOTE = (
-    "The first policy of each class, and its gap: the share of its own latency that the best known "
-    "schedule would save, and at most the optimum, {over}.  What is marked * keeps tokens over "
-    "evictions, an easier problem; below it is the first that does not."
+    "The first policy of each class; after one that is marked * the first that is not. "
+    "[All policies](leaderboard/index.html)."
 )
-_BEST = ("knows", "label", "gap")
 _OPEN = ("instance", "n", "upper", "certified", "lower", "kind", "gap")
-#: What stands above the pages that are not MkDocs'.
+#: The bar of the pages that are not MkDocs'.
 _ABOVE = (
     ("kvopt", "../index.html"),
     ("Leaderboard", "../leaderboard/index.html"),
@@ -43,14 +41,11 @@ _FIRST = """\
 ## Who is best, and what is open
 
 {best}
-{note}
-
 {still}
-**Open:** {state}
+{state} [All instances](library/index.html).
 
-All of it, sortable and drawn: [leaderboard](leaderboard/index.html), [library](library/index.html).
-What the papers state: [papers](../papers/README.md).  How the figures are made, and of which runs:
-[METHOD](../reports/METHOD.md), [nightly tables](../reports/nightly/README.md).
+The papers' statements: [papers](../papers/README.md).  The definitions of all numbers:
+[METHOD](../reports/METHOD.md).  The runs: [nightly tables](../reports/nightly/README.md).
 
 {rows}
 """
@@ -60,8 +55,8 @@ What the papers state: [papers](../papers/README.md).  How the figures are made,
 class Results:
     """Results to join with the documentation.
 
-    ``files`` are texts by their path in the site, ``places`` where files of the repository lie in
-    it, both as paths, and ``first`` is Markdown of the first screen.
+    ``files`` are texts by their path in the site, ``places`` the paths in the site of files of the
+    repository, and ``first`` is Markdown of the first screen.
     """
 
     files: Mapping[str, str]
@@ -72,19 +67,20 @@ class Results:
 def results(
     registry: Registry, best_known: BestKnown, night: pd.DataFrame, pictures: int
 ) -> Results:
-    """Return leaderboard and library as pages, and who is best and what is open.
+    """Return leaderboard and library as pages, and the first screen.
 
     ``night`` has rows of :func:`reports.nightly.rows.read_rows`; all else is as in
-    :func:`reports.library.site.library_pages`.
+    :func:`reports.library.library_site.library_pages`.
     """
     library = library_table(registry)
     slug_of = page_slugs(library)
     ranked = report_of(night, best_known)
     links = _pages(night, slug_of)
     assert ranked.origin is not None
+    age = age_text(len(night), stale_rows(night))
     board = replace(
         ranked,
-        origin=Sentence((*ranked.origin.parts, " ", staleness(len(night), stale_rows(night)))),
+        origin=Sentence((age, " ", *ranked.origin.parts)),
         title="kvopt: leaderboard",
         parts=tuple(
             replace(part, links=links) if isinstance(part, Table) else part for part in ranked.parts
@@ -118,20 +114,24 @@ def _places(library: Table, slug_of: Mapping[str, str]) -> dict[str, str]:
 
 
 def _first(ranked: Page, library: Table, slug_of: Mapping[str, str], night: pd.DataFrame) -> str:
-    ranks = [part for part in ranked.first if isinstance(part, Table)]
+    ranks = [
+        part
+        for part in ranked.first
+        if isinstance(part, Table) and part.slug.startswith(LEADERBOARD)
+    ]
+    by_key = {column.key: column for column in ranks[0].columns}
+    shown: tuple[Column, ...] = (KNOWS, by_key["label"], by_key["gap"])
     found = pd.concat([firsts(board.frame) for board in ranks])
-    best = _cut(replace(ranks[0], columns=(*ranks[0].columns, KNOWS)), _BEST, found)
-    still = _cut(library, _OPEN, library.frame[library.frame["gap"] > 0].head(MOST_OPEN))
+    best = replace(ranks[0], note=_NOTE, columns=shown, frame=found)
+    still = replace(
+        library,
+        columns=tuple(each for each in library.columns if each.key in _OPEN),
+        frame=library.frame[library.frame["gap"] > 0].head(MOST_OPEN),
+    )
     pages = [f"library/instances/{slug_of[sha]}.html" for sha in still.frame["sha"]]
     return _FIRST.format(
-        best=grid_text(best),
-        note=_NOTE.format(over=found["over"].iloc[0]),
+        best=table_text(best),
         state=sentence_text(state(library)),
         still=grid_text(still.linked({"instance": pages})),
-        rows=told(night, stale_rows(night)),
+        rows=origin_text(night, stale_rows(night)),
     )
-
-
-def _cut(table: Table, keys: tuple[str, ...], frame: pd.DataFrame) -> Table:
-    by_key = {column.key: column for column in table.columns}
-    return replace(table, columns=tuple(by_key[key] for key in keys), frame=frame)

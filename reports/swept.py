@@ -1,4 +1,4 @@
-"""Parameters that methods were run with at several values: what curves over them are made of."""
+"""Curves of the mean gap over a parameter that methods were run with at several values."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pandas as pd
 from kvopt.methods.grammar import MethodError, read_prediction
 from kvopt.methods.knowledge import method_of_row
 from kvopt.methods.options import read_numbers
-from reports.spread import spread_of_runs
+from reports.per_instance import spread_of_runs
 
-#: Values from which on there is a curve.
+#: Values of a curve at least.
 LEAST_VALUES = 3
 _PREDICTION = re.compile(r"( with \S+\()([^()]*)\)")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The mean gap of a method over one of its parameters, which is named behind its prediction.
+    """The mean gap of a method over one parameter, whose name follows its prediction's.
 
-    ``points`` has value, gap (to the best known schedule, over the instances that all values were
-    run on) and spread.
+    ``points`` has value, gap (to the best known schedule, over the instances of all values) and
+    spread.
     """
 
     parameter: str
@@ -52,13 +52,13 @@ def curves(runs: pd.DataFrame) -> list[Curve]:
 
 
 def by_family(runs: pd.DataFrame, curve: Curve) -> dict[str, Curve]:
-    """Return a curve taken apart by the families of its instances, of whose runs it is."""
-    key = curve.parameter, curve.method
-    parts = {
-        str(family): [each for each in curves(part) if (each.parameter, each.method) == key]
+    """Return the curve of each family of instances of the runs."""
+    return {
+        str(family): each
         for family, part in runs.groupby("family", sort=True)
+        for each in curves(part)
+        if (each.parameter, each.method) == (curve.parameter, curve.method)
     }
-    return {family: found[0] for family, found in parts.items() if found}
 
 
 def _points(runs: pd.DataFrame) -> pd.DataFrame:
@@ -83,15 +83,15 @@ def _parameters(label: str, method: str, called: str) -> list[tuple[str, str, fl
     found = [(name, _without(label, name), value) for name, value in own.items()]
     shown = _PREDICTION.search(label)
     try:
-        prediction, told, _ = read_prediction(method.partition(" with ")[2])
+        prediction, values, _ = read_prediction(method.partition(" with ")[2])
     except MethodError:
         return found
     for place, each in enumerate(prediction.parameters):
-        if shown is not None and isinstance(told[each.name], int | float):
-            values = shown[2].split(",")
-            values[place] = each.name
-            rest = f"{label[: shown.start(2)]}{','.join(values)}{label[shown.end(2) :]}"
-            found.append((f"{prediction.name}: {each.name}", rest, float(told[each.name])))
+        if shown is not None and isinstance(values[each.name], int | float):
+            texts = shown[2].split(",")
+            texts[place] = each.name
+            rest = f"{label[: shown.start(2)]}{','.join(texts)}{label[shown.end(2) :]}"
+            found.append((f"{prediction.name}: {each.name}", rest, float(values[each.name])))
     return found
 
 

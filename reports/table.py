@@ -1,7 +1,8 @@
-"""A table as data: what stands in it and how its numbers are written, for Markdown and HTML."""
+"""Tables as data: their cells, and the text of each number or interval, for all formats."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,28 +12,27 @@ import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, TimeUnit
 
-#: ``name`` is text from the rows, which may hold anything; ``text`` is our own.  ``nanoseconds``
-#: are printed as seconds.
-Kind = Literal[
-    "name", "text", "count", "share", "ratio", "seconds", "megabytes", "number", "nanoseconds"
-]
+#: ``name`` is any text from the rows, ``text`` is ours; ``nanoseconds`` are printed as seconds.
+Kind = Literal["name", "text", "count", "share", "seconds", "megabytes", "number", "nanoseconds"]
+_TEXTS = ("name", "text")
 
-#: How times are printed, by their unit.
+#: The kind of a column of times, by their unit.
 KINDS: dict[TimeUnit, Kind] = {ROUNDS: "count", SECONDS: "nanoseconds"}
 
 MISSING = "–"
-#: Title of a column of instances that are named for what happened on them.
+#: Title of a column that names an instance for an event on it.
 WORST_ON = "worst on"
 #: Texts up to this many characters are never broken into lines.
 LONGEST_LINE = 28
+_MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
 
 
 @dataclass(frozen=True)
 class Column:
     """One column: its key in the frame, title and kind.
 
-    It sorts by the column ``sort``. ``address`` is the column of links as seen from the page,
-    ``spread`` the one of what stands behind a mean after ±.
+    It sorts by the column ``sort``. ``address`` is a column of links as seen from the page,
+    ``spread`` a column of deviations after ±. ``note`` defines the numbers, as a footnote.
     """
 
     key: str
@@ -41,11 +41,12 @@ class Column:
     sort: str | None = None
     address: str = ""
     spread: str | None = None
+    note: str = ""
 
     @property
     def numeric(self) -> bool:
         """Return whether the text is set flush right."""
-        return self.kind not in ("name", "text")
+        return self.kind not in _TEXTS
 
 
 def columns(kind: Kind, **titles: str) -> tuple[Column, ...]:
@@ -68,11 +69,6 @@ class Cell(NamedTuple):
     address: str = ""
 
     @property
-    def numeric(self) -> bool:
-        """Whether it is set flush right."""
-        return self.kind not in ("name", "text")
-
-    @property
     def short(self) -> bool:
         """Return whether the text stands on one line: no name is broken inside a word."""
         return len(self.text) <= LONGEST_LINE
@@ -87,8 +83,8 @@ class Cell(NamedTuple):
 class Table:
     """A titled table; ``slug`` names its file and its place in the page.
 
-    The ``note``, which stands below, is plain text of ours. ``links`` has the page of each instance
-    by ``id``, for the column ``instance``; ``left_out`` counts lines of the data that are not here.
+    The ``note`` below it is plain text of ours. ``links`` has the page of each instance by ``id``,
+    for the column ``instance``; ``left_out`` counts lines of the data that are not here.
     """
 
     slug: str
@@ -99,8 +95,24 @@ class Table:
     links: dict[str, str] = field(default_factory=dict)
     left_out: int = 0
 
+    @property
+    def headers(self) -> list[str]:
+        """Return the titles of the columns, each with the mark of its footnote."""
+        marks = iter(_MARKS)
+        return [
+            f"{each.title}\N{NO-BREAK SPACE}{next(marks)}" if each.note else each.title
+            for each in self.columns
+        ]
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the note and the footnotes, which define the numbers of a column each."""
+        defined = [f"{each.title}: {each.note}" for each in self.columns if each.note]
+        marked = [f"{mark} {text}" for mark, text in zip(_MARKS, defined, strict=False)]
+        return [text for text in (self.note, *marked) if text]
+
     def of_solvers(self) -> Table:
-        """Return the table by the name that it has where its lines are solvers."""
+        """Return the table under the name for lines of solvers."""
         return replace(self, slug=f"{self.slug}-solvers", title=f"{self.title}, solvers")
 
     def linked(self, addresses: Mapping[str, Sequence[str]]) -> Table:
@@ -149,18 +161,51 @@ def written(value: Any, kind: Kind) -> str:
     return MISSING if pd.isna(value) else _WRITTEN[kind](value)
 
 
-def _significant(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
-
-
 _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "name": str,
     "text": str,
     "count": lambda value: f"{int(value):,}",
     "share": lambda value: f"{100 * float(value):.2f} %",
-    "ratio": lambda value: f"{float(value):.3f}",
     "number": lambda value: f"{float(value):.3f}",
     "nanoseconds": lambda value: f"{float(value) / SECONDS.ticks:,.3f}",
-    "seconds": lambda value: _significant(float(value)),
+    "seconds": lambda value: f"{value:.3f}" if abs(value) < 10 else f"{float(value):,.1f}",
     "megabytes": lambda value: f"{float(value) / 1e6:,.0f}",
 }
+
+
+def write_column(write: Callable[..., str], *columns: pd.Series) -> pd.Series:
+    """Return the intervals of two columns of ends as texts, by one of the functions below."""
+    texts = [write(*values) for values in zip(*columns, strict=True)]
+    return pd.Series(texts, index=columns[0].index, dtype=object)
+
+
+def write_ratio(low: float, high: float, known: bool) -> str:
+    """Return ``1.234`` where OPT is known, else ``[1.100, ?]``; empty without any end."""
+    if pd.isna(low) and pd.isna(high):
+        return ""
+    return f"{low:.3f}" if known else f"[{_end(low, 3)}, {_end(high, 3)}]"
+
+
+def write_share(low: float, high: float) -> str:
+    """Return ``1.2 %`` where both ends are written alike, else ``[1.2, ?] %``; empty as above."""
+    if pd.isna(low) and pd.isna(high):
+        return ""
+    least, most = _end(100 * low, 1), _most(low, high)
+    return f"{least} %" if least == most else f"[{least}, {most}] %"
+
+
+def write_most(low: float, high: float) -> str:
+    """Return the upper end of a share, empty if it is unknown."""
+    return "" if pd.isna(high) else f"{_most(low, high)} %"
+
+
+def _most(low: float, high: float) -> str:
+    # A bound is rounded up; a value that is known is not.
+    if pd.isna(high) or (pd.notna(low) and low == high):
+        return _end(100 * high, 1)
+    return _end(math.ceil(1000 * high - 1e-9) / 10, 1)
+
+
+def _end(value: float, digits: int) -> str:
+    # A rounded zero has no sign.
+    return "?" if pd.isna(value) else f"{round(float(value), digits) + 0.0:.{digits}f}"

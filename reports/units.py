@@ -1,7 +1,6 @@
-"""The door between rounds and seconds: runs come to tables and figures by their unit of time.
+"""Runs by unit of time: rounds, and seconds under each batch time, are in no mean together.
 
-A mean over rounds and nanoseconds, or over two batch times, is a mean of nothing. Whatever takes
-means reads one :class:`Unit`, which computes each frame once.
+A table or figure with means reads one :class:`Unit`, which computes each frame once.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from instances.time_unit import ROUNDS, SECONDS, unit_of
 from reports.boards import Board, boards, standings
 from reports.compared import Compared, compared
 from reports.per_instance import per_instance, whole_mean
+from reports.profiles import LEAST_SECONDS, Common, common_costs
+from reports.run_traces import Timed, timed
 from reports.table import Table
-from reports.tables.profiles import LEAST_SECONDS, Common, common_costs
 from reports.tables.solvers import solver_table
-from reports.traces import Timed, timed
 
-#: What may stand in a title as it is; a batch time of rows may be any text.
+#: Batch times that stand in a title; rows may hold any text.
 _PLAIN = re.compile(r"[A-Za-z0-9 .,=()+-]{1,80}")
-#: What slugs and titles of tables end in, by the unit of their times.
+#: The end of slugs and titles of tables, by the unit of their times.
 MARKS = {ROUNDS: ("", ""), SECONDS: ("-seconds", " (arrivals in seconds)")}
 #: Families whose instances answer a policy's moves, as late bursts do its first one.
 _ADVERSARIAL = re.compile(r".*trap.*|late-burst|worst-.*|example-3-1", re.IGNORECASE)
@@ -49,7 +48,7 @@ class Unit:
 
     @cached_property
     def scheduled(self) -> pd.DataFrame:
-        """The runs of methods with schedules of their own: a bound's is the policy's it has."""
+        """The runs of methods that make schedules; a method of bounds takes a policy's."""
         return self.runs[~self.runs["bound_only"]]
 
     @cached_property
@@ -59,23 +58,23 @@ class Unit:
 
     @cached_property
     def judged(self) -> pd.DataFrame:
-        """The averaged lines that ranks are made of: no adversarial ones if there are others."""
+        """The averaged lines for ranks: no adversarial ones if there are others."""
         apart = self.averaged["family"].map(is_adversarial).astype(bool)
         return self.averaged if apart.all() else self.averaged[~apart]
 
     @cached_property
     def adversarial(self) -> pd.DataFrame:
-        """The averaged lines that no rank is made of."""
+        """The averaged lines without a rank."""
         return self.averaged.drop(self.judged.index)
 
     @cached_property
     def policies(self) -> pd.DataFrame:
-        """The lines of policies that ranks are made of."""
+        """The averaged lines of ranked policies."""
         return self.judged[~self.judged["engine"]]
 
     @cached_property
     def standings(self) -> pd.DataFrame:
-        """One line a policy, each over what it was run on."""
+        """One line a policy, each over all instances of its runs."""
         return standings(self.policies)
 
     @cached_property
@@ -95,7 +94,7 @@ class Unit:
 
     @cached_property
     def tel(self) -> Common:
-        """The TEL of policies on the instances that they share, seeds averaged.
+        """The TEL of policies on their shared instances, seeds averaged.
 
         Engines begin with the policies' schedules: with them no policy would be seen.
         """
@@ -103,7 +102,7 @@ class Unit:
 
     @cached_property
     def seconds(self) -> Common:
-        """The seconds of solvers on the instances that they share; an unsolved seed is failure."""
+        """The seconds of solvers on their shared instances; an unsolved seed is failure."""
         engines = self.scheduled[self.scheduled["engine"]]
         seconds = engines["seconds"].clip(lower=LEAST_SECONDS).where(engines["solved"])
         groups = engines.assign(cost=seconds).groupby(["id", "label"], sort=True)["cost"]
@@ -111,20 +110,20 @@ class Unit:
 
     @cached_property
     def given(self) -> Timed:
-        """The engines' runs among them, with their gaps over time."""
+        """The engines' runs, with their gaps over time."""
         return timed(self.scheduled)
 
 
 def units(rows: pd.DataFrame, runs: pd.DataFrame) -> list[Unit]:
     """Return the units of time of the rows and runs of results, rounds first; one at least."""
     batch_times = sorted(rows["batch_time"].unique()) or [""]
-    timed_ones = [each for each in batch_times if each]
+    in_seconds = [each for each in batch_times if each]
     found = []
     for text in batch_times:
-        place = timed_ones.index(text) + 1 if text else 0
+        place = in_seconds.index(text) + 1 if text else 0
         mark, words = MARKS[unit_of(text)]
         mark += f"-{place}" if place > 1 else ""
-        if len(timed_ones) > 1 and place:
+        if len(in_seconds) > 1 and place:
             name = text if _PLAIN.fullmatch(text) else f"batch time {place}"
             words = words.replace(")", f", {name})")
         own = (frame[frame["batch_time"].eq(text)] for frame in (rows, runs))

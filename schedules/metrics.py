@@ -1,19 +1,24 @@
 """Numbers that describe a schedule in rounds: makespan and memory use (tokens).
 
-They describe any schedule of the right shape, also one that cannot be run: one start a request, one
-list of attempts a request, and one count of kept tokens a run, less than its tokens.
+They describe any schedule of the right shape (``schedules.check.wrong_structure``), also one that
+cannot be run, and raise ValueError for others.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from operator import ge
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from instances.model import Instance
+from schedules.check import wrong_structure
 from schedules.clock.runs import runs_of
 from schedules.model import Schedule
+
+Ints = NDArray[np.int64]
 
 
 class Holding(NamedTuple):
@@ -43,10 +48,8 @@ class MemoryProfile(NamedTuple):
 
 def makespan(instance: Instance, schedule: Schedule) -> int:
     """Return the time of the last completion (rounds, counted from time 0)."""
-    _same_shape(instance, schedule)
     return max(
-        start + request.output
-        for start, request in zip(schedule.starts, instance.requests, strict=True)
+        each.start + each.tokens for each in holdings(instance, schedule) if not each.cancelled
     )
 
 
@@ -86,12 +89,13 @@ def mean_memory(instance: Instance, schedule: Schedule) -> float:
         each.prompt * each.tokens + each.tokens * (each.tokens + 1) // 2
         for each in holdings(instance, schedule)
     )
-    return _mean(volume, makespan(instance, schedule))
+    return volume / makespan(instance, schedule)
 
 
 def holdings(instance: Instance, schedule: Schedule) -> Iterator[Holding]:
     """Yield what holds memory: first the runs that count, then the cancelled attempts."""
-    _same_shape(instance, schedule)
+    if wrong := wrong_structure(instance, schedule):
+        raise ValueError(wrong.reason)
     runs = list(runs_of(instance, schedule))
     for run in [*(each[-1] for each in runs), *(run for each in runs for run in each[:-1])]:
         held = schedule.held_prompt(run.prompt) + run.kept
@@ -99,30 +103,17 @@ def holdings(instance: Instance, schedule: Schedule) -> Iterator[Holding]:
         yield Holding(run.position, run.last_chunk, held, run.made, cancelled=not counts)
 
 
-def _mean(total: int, count: int) -> float:
-    try:
-        return total / count
-    except OverflowError:
-        raise ValueError("a mean is too large for a floating-point number") from None
+def running_and_waiting(instance: Instance, schedule: Schedule, times: Ints) -> tuple[Ints, Ints]:
+    """Return the running and the waiting requests at integer times (rounds), shape (k,) each.
 
-
-def _same_shape(instance: Instance, schedule: Schedule) -> None:
-    n = len(instance.requests)
-    if len(schedule.starts) != n:
-        raise ValueError(f"expected {n} starts, one per request, found {len(schedule.starts)}")
-    if schedule.attempts is not None and len(schedule.attempts) != n:
-        raise ValueError(
-            f"expected {n} lists of attempts, one per request, found {len(schedule.attempts)}"
-        )
-    if schedule.kept is None:
-        return
-    if len(schedule.kept) != n:
-        raise ValueError(f"expected {n} lists of kept tokens, found {len(schedule.kept)}")
-    attempts = schedule.attempts or ((),) * n
-    for request, tried, kept in zip(instance.requests, attempts, schedule.kept, strict=True):
-        made = [*(tokens for _, tokens in tried), request.output]
-        if len(kept) != len(made) or any(map(ge, kept, made)):
-            raise ValueError(
-                f"request id {request.id}: expected {len(made)} counts of kept tokens, each less "
-                "than the tokens of its run"
-            )
+    A request waits from its arrival to its completion whenever it does not run.
+    """
+    held = list(holdings(instance, schedule))
+    started = np.sort([each.start for each in held])
+    ended = np.sort([each.start + each.tokens for each in held])
+    arrived = np.sort([int(request.arrival) for request in instance.requests])
+    outputs = [request.output for request in instance.requests]
+    completed = np.sort([p + o for p, o in zip(schedule.starts, outputs, strict=True)])
+    running = np.searchsorted(started, times) - np.searchsorted(ended, times)
+    present = np.searchsorted(arrived, times) - np.searchsorted(completed, times)
+    return running, present - running

@@ -1,10 +1,8 @@
-"""The best bound known of an instance, from one place, and what it says is left to gain.
+"""The best known bound of an instance, and the share that is left to gain.
 
-Whoever tells a user how much is left to gain asks here (``solve.py``, its table of all policies,
-``kvopt rates``, a report of ``evaluate.py``), so that all give one answer: the largest of what the
-command at hand has computed, the registry of best-known values, and the store that commands write
-to where none is named, as far as its certificates prove it.  That store is only read, and one that
-cannot be read is left out.
+All commands take it from here, so that they give one answer: the largest bound of the command, of
+the registry of best-known values, and of the default store, as far as its certificates prove it.
+That store is only read, and left out if it cannot be read.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from serving.bounds.loads import not_covered
 if TYPE_CHECKING:
     from kvopt.store import Store
 
-#: What bounds in seconds cover, for the reader of what is left to gain.
+#: Schedulers that bounds in seconds cover.
 _COVERED = (
     "every scheduler on one worker that makes one token of a request a round, clairvoyant ones too"
 )
@@ -42,7 +40,7 @@ _PAGE = "docs/bounds_in_seconds.md"
 
 @dataclass(frozen=True)
 class KnownBound:
-    """A bound on the TEL (rounds or nanoseconds), what it rests on, and who found it where."""
+    """A bound on the TEL (rounds or nanoseconds), its source, and its finder with the place."""
 
     value: int
     source: str
@@ -60,22 +58,21 @@ def best_bound(
     tel: int | None = None,
     stores: Sequence[Store] = (),
 ) -> KnownBound | None:
-    """Return the largest bound that is known of an instance; None if nothing is.
+    """Return the largest known bound of an instance; None without one.
 
-    Of equal ones the first is returned: what the command at hand has computed (``here``), of the
-    registry, of the stores, the open ones besides the default one.  ``tel`` is of a checked
-    schedule that keeps no tokens, which certificates in rounds may assume; the batch time is empty
-    for an instance in rounds.
+    The first of equal ones is returned: computed by the command (``here``), of the registry, of the
+    open ``stores``, of the default store.  ``tel`` is of a checked schedule that keeps no tokens,
+    which certificates in rounds may assume.  The batch time is empty for an instance in rounds.
     """
     found = list(here)
     if known := registered(instance):
         found.append(KnownBound(known.lower, "the registry"))
-    best = _larger(None, found)
+    best = max(found, key=lambda each: each.value, default=None)
     for store in stores:
         best = _stored(store, instance, batch_time, tel, best)
     default = DEFAULT_STORE.absolute()
     if default.is_file() and all(Path(store.name).absolute() != default for store in stores):
-        # Whatever is wrong with that file is no reason to withhold what was asked for.
+        # No fault of that file stops a command.
         with suppress(Exception):
             from kvopt.store import Store  # a quarter of a second
 
@@ -85,10 +82,7 @@ def best_bound(
 
 
 def bound_runs(store: Store, keys: Collection[str] | None) -> list[str]:
-    """Return the keys of a store's other runs that make bounds only, on the instances of some runs.
-
-    A report of these says how much is left by the same bound as every other command.
-    """
+    """Return the keys of a store's runs that make bounds only, on the instances of other runs."""
     if keys is None:
         return []
     rows = store.select("key", "method", "instance_sha256", "batch_time")
@@ -104,15 +98,15 @@ def bound_runs(store: Store, keys: Collection[str] | None) -> list[str]:
 def of_run(
     instance: Instance, record: Record, certificate: dict[str, Any] | None = None
 ) -> Iterator[KnownBound]:
-    """Yield the bound of a run that has just ended, if it has one that counts.
+    """Yield the bound of a run that has just ended, if it counts.
 
-    Of a method of one's own, as of all that :func:`schedules.evidence.believed` does not take, it
-    is what the certificate proves.
+    Where :func:`schedules.evidence.believed` takes no word, as of a custom method, it is what the
+    certificate proves.
     """
     value, source = record.lower_bound, record.bound_source
-    # What this run says is proved was evaluated when it ended (``kvopt.runs.state``).
-    told = (record.status, record.detail, source)
-    if not believed(*told, word=word_counts(record.method), proved=names_proof(source) or None):
+    # Proofs of this run were evaluated at its end (``kvopt.runs.state``).
+    stated = (record.status, record.detail, source)
+    if not believed(*stated, word=word_counts(record.method), proved=names_proof(source) or None):
         value = evaluated(instance, record.batch_time, None, certificate)
         source = str((certificate or {}).get("kind", ""))
     if value:
@@ -120,48 +114,34 @@ def of_run(
 
 
 def left(tel: int, bound: int) -> float | None:
-    """Return the share of a TEL that any schedule could save at most; None for nonsense."""
-    if bound > tel:
-        return None
-    return gap(tel, bound)
+    """Return the share of a TEL that any schedule saves at most; None for nonsense."""
+    return None if bound > tel else gap(tel, bound)
 
 
 def percent_left(share: float) -> str:
-    """Return a share in percent with one digit, rounded up, since it is the most that is left."""
+    """Return a share in percent with one digit, rounded up."""
     tenths = math.ceil(1000 * share - 1e-9)
     return f"{tenths // 10}.{tenths % 10}"
 
 
 def coverage(instance: Instance, batch_time: str) -> str:
-    """Return one sentence on the schedulers that a bound in seconds holds for."""
+    """Return one sentence on the schedulers that a bound in seconds covers."""
     exception = not_covered(instance, parse_batch_time(batch_time))
-    if exception:
-        return f"{_COVERED}; {exception} ({_PAGE})"
-    return f"{_COVERED}{_KEPT} ({_PAGE})"
+    return f"{_COVERED}{f'; {exception}' if exception else _KEPT} ({_PAGE})"
 
 
 def told_bound(bound: KnownBound | None, batch_time: str) -> str:
-    """Return a bound with its unit and its source, as every command shows it."""
+    """Return a bound with its unit and its source, for every command."""
     if bound is None:
         return "none"
     return f"{unit_of(batch_time).text(bound.value)}  (from {bound})"
 
 
-def _larger(best: KnownBound | None, found: Iterable[KnownBound]) -> KnownBound | None:
-    for each in found:
-        if best is None or each.value > best.value:
-            best = each
-    return best
-
-
 def _stored(
     store: Store, instance: Instance, batch_time: str, tel: int | None, best: KnownBound | None
 ) -> KnownBound | None:
-    """Return the best bound that a store's certificates prove, or the one before if none is better.
-
-    Rows are looked at as long as they claim more than is proved already.
-    """
-    from kvopt.store.belief import remembered  # what only a store needs
+    """Return the best bound that a store's certificates prove, or ``best`` if none is better."""
+    from kvopt.store.belief import remembered  # only a store needs it
 
     columns = ("lower_bound", "bound_source", "method", "seconds", "key")
     rows = store.select(*columns, instance_sha256=instance.sha256, batch_time=batch_time)
@@ -170,6 +150,6 @@ def _stored(
         if best is not None and claimed <= best.value:
             break
         value = min(claimed, remembered(instance, batch_time, tel, store.certificate(key)))
-        origin = f"{method} in {seconds:.1f} s, {store.name}"
-        best = _larger(best, [KnownBound(value, source, origin)] if value else [])
+        if value and (best is None or value > best.value):
+            best = KnownBound(value, source, f"{method} in {seconds:.1f} s, {store.name}")
     return best

@@ -12,10 +12,10 @@ from kvopt.runs.advice import run_policy_call
 from schedules.clock.timeline import Timeline, timeline
 from serving.batch_time.kinds.fitted import nonnegative
 from serving.batch_time.kinds.linear import linear
-from serving.traces.measured import Measured
+from serving.traces.report import Measured
 from support.usage import UsageError
 
-#: Times that requests are simulated and rounds fitted; from the third on little changes.
+#: Simulations and fits; from the third on little changes.
 _REPETITIONS = 8
 #: Requests with two tokens that a fit needs at least.
 _FEWEST = 10
@@ -26,8 +26,8 @@ def calibrated(
 ) -> BatchTime:
     """Return the batch time that is fitted to some of the requests, on simulated rounds.
 
-    Which rounds there are depends on how long they take, so both are found in turns.  Of all that
-    were found it is the one with the least squared relative error on its own rounds.
+    Rounds depend on their lengths, so both are found in turns.  The result is the batch time with
+    the least squared relative error on its own rounds.
     """
     seconds = (measured.latencies - measured.first_tokens) / NANOSECONDS
     some = fitted & (seconds > 0) & (instance.outputs > 1)
@@ -41,7 +41,7 @@ def calibrated(
         ours = simulate(instance, call, found)
         rounds = ours.rounds
         columns = (rounds.prefilled, rounds.squares, rounds.decoding, rounds.read)
-        # What the coefficients multiply in the rounds after the first token, up to the last one.
+        # Factors of the coefficients in the rounds after the first token, up to the last.
         sums = np.cumsum(np.stack([np.ones(len(rounds)), *columns], axis=1), axis=0)
         first, last = (
             np.searchsorted(rounds.ends, ends[some])
@@ -56,10 +56,5 @@ def calibrated(
 
 
 def simulate(instance: Instance, call: PolicyCall, batch_time: BatchTime) -> Timeline:
-    """Return what a policy that needs no relaxation makes of an instance in seconds."""
+    """Return the timeline of a policy without a relaxation on an instance in seconds."""
     return timeline(instance, run_policy_call(call, instance, 0, None, batch_time))
-
-
-def latencies(found: Timeline) -> Measured:
-    """Return what would have been measured of a timeline."""
-    return Measured(found.first_tokens - found.arrivals, found.latencies, found.outputs)

@@ -1,4 +1,4 @@
-"""The largest rate of arrivals that is sustained and keeps an objective, by policy."""
+"""The largest sustained rate of arrivals that keeps an objective, by policy."""
 
 from __future__ import annotations
 
@@ -30,25 +30,22 @@ from serving.metrics import good, serving
 from serving.slo import Slo
 from serving.steadiness import behind_warm_up, steadiness
 
-#: Rates that are looked at lie between these, requests a second.
 LOWEST, HIGHEST = 1e-3, 1e4
 #: Factor from one rate to the next until one is kept and one is not.
 _STRIDE = 2.0
-#: Requests of a third of a run, at least, and of a whole one where it is still too short to tell.
+#: Fewest requests of a third of a run, and most of a whole run.
 _FEWEST, _MOST = 400, 100_000
-#: A half of so many times in service that still grows is a burst; it is doubled until then.
+#: A half of so many times in service that still grows is a burst; shorter ones are doubled.
 _LONG = 20
 _SHOWN = tuple(f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what in ("mean", "p99"))
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Result of a policy at a rate, requests a second.
+    """Result of a policy at a rate, requests a second, behind the warm-up.
 
-    ``share`` is that of the requests behind the warm-up that keep the objective, missing without a
-    schedule; ``sustained`` and ``lengths`` are as ``serving.steadiness`` says.  It is a
-    ``burst`` if so many keep it that the rate would count if it were sustained.  ``metrics`` are
-    the serving metrics that are shown, goodput and throughput, behind the warm-up.
+    ``share``: of the requests that keep the objective, NaN without a schedule.  ``sustained`` and
+    ``lengths`` are of ``serving.steadiness``.  ``burst``: the share is kept, but not sustained.
     """
 
     rate: float
@@ -64,9 +61,8 @@ def largest_rate(
 ) -> tuple[float, float]:
     """Return a rate that is kept and a larger one that is not, whose quotient is 1 + precision.
 
-    From ``start`` in steps of a factor of two until one is kept and the next is not, then by
-    bisection.  Where what is kept does not fall with the rate, it is one of several such places.
-    The first is 0 where even the lowest rate is not kept, the second infinite where the highest is.
+    It doubles or halves ``start`` until one rate is kept and the next is not, then bisects.  The
+    first is 0 if no rate is kept, the second infinite if all are.
     """
     low, high = 0.0, math.inf
     rate = min(max(start, LOWEST), HIGHEST)
@@ -100,21 +96,19 @@ def capacity(
     store: str | Path | None = None,
     listen: Callable[[str, Probe], object] = lambda _method, _probe: None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Look for the largest sustained rate at which a share of the requests keeps an objective.
+    """Find the largest sustained rate at which a share of the requests keeps an objective.
 
-    A run has three parts of the same requests and gaps, warm-up and two halves, as many passes of
-    the instance each as it takes until a half is long enough to tell.  The next rate may be above
-    the one that is told by the ``precision``; ``listen`` receives every rate.
+    A run has three parts of the same requests and gaps, warm-up and two halves, each with as many
+    passes of the instance as a judgement takes.  The next rate is above by ``precision`` at most;
+    ``listen`` receives every rate.
 
-    Returns a row a method: ``method``, ``capacity`` (0 where the lowest rate is not kept),
-    ``not_kept`` (infinite where the highest is), ``burst`` (whether that one would be kept if it
-    were sustained), and of the run at the capacity ``share``, ``throughput``, ``goodput`` and
-    metrics; and a row a rate, for a picture of throughput and latency.  Errors are those of
-    :func:`kvopt.compare`, and KeyboardInterrupt if a run was interrupted.
+    Returns a row a method: ``method``, ``capacity`` (0 if no rate is kept), ``not_kept`` (infinite
+    if all are), ``burst`` of that one, and of the run at the capacity ``share``, ``throughput``,
+    ``goodput`` and metrics; and a row a rate.  Errors are of :func:`kvopt.compare`; an interrupted
+    run raises KeyboardInterrupt.
     """
     model, n = wishes.batch_time or read_batch_time(DEFAULT), len(instance)
-    covered = not not_covered(instance, model)
-    most = stability_rate(instance, model).rate if covered else math.inf
+    most = math.inf if not_covered(instance, model) else stability_rate(instance, model).rate
 
     def keeps(method: Method, found: dict[float, Probe], rate: float) -> bool:
         passes = -(-_FEWEST // n)
@@ -125,7 +119,7 @@ def capacity(
             judged = not probe.share >= share or probe.sustained or probe.lengths >= _LONG
             if judged or 3 * passes * n > _MOST:
                 break
-        # What no scheduler sustains may still be within the tolerance.
+        # A rate that no scheduler sustains may be within the tolerance.
         counts, enough = probe.sustained and rate <= most, probe.share >= share
         found[rate] = replace(probe, burst=enough and not counts)
         listen(method.text, found[rate])
@@ -158,7 +152,7 @@ def _probe(
     jobs: int,
     store: str | Path | None,
 ) -> Probe:
-    """Run a method at a rate; seeds are averaged, and one without a schedule keeps nothing."""
+    """Run a method at a rate and average over seeds; one without a schedule keeps nothing."""
     refuse_rounds_only(drawn, method)
     tasks = plan([as_wished(Section("", (read_source(drawn),), (method,)), wishes)])
     shares, steady, found = [], [], []
@@ -170,23 +164,18 @@ def _probe(
             if document is None or task.instance is None:
                 return Probe(rate, math.nan)
             whole = timeline(task.instance, parse_schedule(document))
-            told, times = steadiness(whole), behind_warm_up(whole)
-            steady.append(told)
+            run, times = steadiness(whole), behind_warm_up(whole)
+            steady.append(run)
             shares.append(float(good(times, slo).mean()))
             metrics = serving(times)
             found.append(
-                {"throughput": told.throughput, "goodput": shares[-1] * told.throughput}
-                | {"output_throughput": told.output_throughput}
+                {"throughput": run.throughput, "goodput": shares[-1] * run.throughput}
+                | {"output_throughput": run.output_throughput}
                 | {name: getattr(metrics, name) for name in _SHOWN}
             )
-    means = pd.DataFrame(found, dtype=float).mean()
-    return Probe(
-        rate,
-        sum(shares) / len(shares),
-        sustained=all(each.sustained for each in steady),
-        lengths=min(each.lengths for each in steady),
-        metrics={str(name): each for name, each in means.items()},
-    )
+    means = {str(name): each for name, each in pd.DataFrame(found, dtype=float).mean().items()}
+    sustained, lengths = all(x.sustained for x in steady), min(x.lengths for x in steady)
+    return Probe(rate, sum(shares) / len(shares), sustained, lengths, metrics=means)
 
 
 @dataclass(frozen=True)
@@ -194,19 +183,17 @@ class StabilityRate:
     """The rate M / (b · E[g]) of arXiv 2605.04595 (Nie, Si and Zhou, theorem 4.1).
 
     A request holds g = s·o + o(o − 1)/2 tokens, summed over its rounds, s + j − 1 in round j
-    (``serving.bounds.loads.Room``).  The paper measures b, the seconds of a round.  Here they
-    follow from the batch time: a round with M tokens held does M / E[g] of a request's loads, so
-    b = base + M / E[g] times the mean load of a request, and b · E[g] / M is the mean of
-    ``serving.bounds.loads.work`` over M.
+    (``serving.bounds.loads.Room``).  The paper measures b, the seconds of a round.  Here a round
+    with M tokens held does M / E[g] of a request's loads, so b = base + M / E[g] times the mean
+    load of a request, and b · E[g] / M is the mean of ``serving.bounds.loads.work`` over M.
 
     No scheduler that bounds cover (``serving.bounds.loads.not_covered``) sustains more.  Proof.
     A round charges each request the share h / M of its base and its load, and the charges add up to
     no more than its time (``work_bound``).  With a backlog below B, rate · T − B requests are
     completed in a time T, so their work is at most T.  Divide by T, which grows without end.
 
-    ``memory`` is M (tokens), ``held`` E[g] (tokens), ``work`` the mean work of a request (seconds).
-    ``error`` is two standard errors of that as a share of it, by which the rate of further requests
-    of the same kind may differ.
+    ``memory`` is M (tokens), ``held`` E[g] (tokens), ``work`` the mean work of a request (seconds),
+    ``error`` two standard errors of the work as a share of it.
     """
 
     memory: int
@@ -228,7 +215,7 @@ class StabilityRate:
 
 
 def stability_rate(instance: Instance, batch_time: BatchTime) -> StabilityRate:
-    """Return the rate at which a memory that is always full serves these requests."""
+    """Return the rate at which a full memory serves these requests."""
     memory, requests = instance.memory, instance.requests
     works = np.array([work(each, Room(memory), batch_time) / memory for each in requests])
     held = float(np.mean([each.volume - each.output for each in requests]))

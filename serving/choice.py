@@ -13,9 +13,8 @@ from serving.traces import TraceReport
 from support.text import one_line
 from support.usage import UsageError
 
-#: Engines that know seconds.
 ENGINES = ("auto", "bound")
-#: What to do about an instance in seconds where only rounds will do.
+#: Advice for an instance in seconds and a method in rounds.
 _ROUNDS = (
     "read the trace with --round-seconds S (in the API round_seconds=S) to have rounds of S seconds"
 )
@@ -26,7 +25,7 @@ class InSecondsError(UsageError, ValueError):
 
 
 def read_wish(text: str | None) -> BatchTime | None:
-    """Return the batch time that a user names, which may be fitted to a file; None for none."""
+    """Return the named batch time, which may be fitted to a file; None for none."""
     try:
         return None if text is None else read_batch_time(text)
     except BatchTimeError as error:
@@ -36,7 +35,7 @@ def read_wish(text: str | None) -> BatchTime | None:
 def batch_time_of(
     instance: Instance, wished: BatchTime | None, report: TraceReport | None = None
 ) -> str:
-    """Return the text of the batch time that an instance is run with; empty for rounds."""
+    """Return the text of an instance's batch time; empty for rounds."""
     if instance.time_unit == "second":
         return with_limits(wished, report).name
     if wished is not None:
@@ -49,7 +48,7 @@ def batch_time_of(
 
 
 def told_limits(model: BatchTime) -> str:
-    """Return one line on what vLLM's scheduler takes with a batch time."""
+    """Return one line on the limits of vLLM's scheduler with a batch time."""
     where = f"on {GPUS[model.gpu].name}" if model.gpu else "on an A100: the batch time names no GPU"
     stated = "as the batch time says, else " if model.running or model.budget else ""
     return f"vllm-v1: {model.engine_limits} unless its text says others ({stated}vLLM's {where})"
@@ -64,7 +63,7 @@ def with_limits(wished: BatchTime | None, report: TraceReport | None) -> BatchTi
 
 
 def whose(model: BatchTime, default: bool) -> str:
-    """Return one line on what a batch time is of, and its memory; empty where it does not say."""
+    """Return one line on the model and the memory of a batch time; empty if it names none."""
     if model.served is None:
         return ""
     how = "the default, --batch-time names another" if default else model.name
@@ -73,22 +72,20 @@ def whose(model: BatchTime, default: bool) -> str:
 
 
 def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:
-    """Refuse to run what was measured with one model on the default batch time of another.
-
-    Where the user names another model's batch time, the line that is returned says so.
-    """
+    """Refuse a trace of one model with the default of another; return a line on a named one."""
     served = (read_batch_time(DEFAULT) if wished is None else wished).served
     model = report.settings.model if report else ""
     if report is None or not model or served is None or served.is_of(model):
         return ""
-    told = f"{report.file}: measured with {model}"
+    measured = f"{report.file}: measured with {model}"
     if wished is None:
         raise InSecondsError(
-            f"{told}, and the default batch time is that of {served}: name GPU and model (--gpu, "
-            f'--model), a batch time (--batch-time, "fitted(FILE.csv)" of measured rounds or '
-            f'"linear(...)", docs/real_time.md), or {DEFAULT} to have that of {served} all the same'
+            f"{measured}, and the default batch time is that of {served}: name GPU and model "
+            '(--gpu, --model), a batch time (--batch-time, "fitted(FILE.csv)" of measured rounds '
+            f'or "linear(...)", docs/real_time.md), or {DEFAULT} to have that of {served} all the '
+            "same"
         )
-    return f"{told}, the batch time is that of {served}"
+    return f"{measured}, the batch time is that of {served}"
 
 
 def refuse_rounds_only(instance: Instance, method: Method) -> None:
@@ -98,7 +95,7 @@ def refuse_rounds_only(instance: Instance, method: Method) -> None:
 
 
 def too_late(instance: Instance) -> str:
-    """Return which request arrives later than nanoseconds hold, if one does; else nothing."""
+    """Return a line on a request that arrives later than nanoseconds hold; empty without one."""
     if instance.time_unit == "second":
         try:
             _ = instance.arrival_times
@@ -117,13 +114,9 @@ def rounds_only(instance: Instance, method: Method) -> str:
         wants = f"is in seconds, and {instance.name} has arrivals in rounds"
         return wants if in_seconds else ""
     if method.kind in ("file", "policy"):
-        advised = method.advised and instance.arrival_times.any()
+        runs = not (method.advised and instance.arrival_times.any())
         what = "is advised by an LP relaxation in rounds"
-        return f"{what}, and {_found(instance)}" if advised else ""
-    if method.solver in ENGINES and (not method.formulation or in_seconds):
-        return ""
-    return f"solves models in rounds, and {_found(instance)}"
-
-
-def _found(instance: Instance) -> str:
-    return f"{instance.name} has arrivals in seconds: {_ROUNDS}"
+    else:
+        runs = method.solver in ENGINES and (not method.formulation or in_seconds)
+        what = "solves models in rounds"
+    return "" if runs else f"{what}, and {instance.name} has arrivals in seconds: {_ROUNDS}"

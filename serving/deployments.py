@@ -1,23 +1,24 @@
-"""Common open models and GPUs: how much memory is left for the cache, and how long a round takes.
+"""Common open models and GPUs: the memory left for the cache, and the time of a round.
 
-Nothing here is measured by this project.  A model's numbers are those of its ``config.json`` on the
-Hugging Face hub, a GPU's those of its maker's data sheet (dense 16-bit operations, bandwidth).  A
-round is computed from them with five factors of others:
+This project measures none of it.  A model's numbers are in its ``config.json`` on the Hugging Face
+hub, a GPU's in its maker's data sheet (dense 16-bit operations, bandwidth).  A round follows from
+them with five published factors:
 
-- the weights are read once a round, at 1 / 1.36 of the bandwidth, and the tokens of decoding
-  requests at 1 / 1.95; a layer takes 32.1 µs besides, a decoding request 4.4 and a round 126.
-  These are the corrections that BLIS fitted to rounds of vLLM on H100 (inference-sim/inference-sim,
-  defaults.yaml of August 2026, ``trained_physics_coefficients``);
-- prompts are computed at 0.7 of the GPU's operations a second, as the profiles of Llama-2-70B on
-  two A100 have it (``llama2-70b-2xa100``: 0.72).
+- a round reads the weights at 1 / 1.36 of the bandwidth, and the tokens of decoding requests at
+  1 / 1.95; a layer takes 32.1 µs more, a decoding request 4.4 and a round 126.  BLIS fitted these
+  corrections to rounds of vLLM on H100 (inference-sim/inference-sim, defaults.yaml of August 2026,
+  ``trained_physics_coefficients``);
+- prompts are computed at 0.7 of the GPU's operations a second, as in the profiles of Llama-2-70B
+  on two A100 (``llama2-70b-2xa100``: 0.72).
 
-Tensor parallelism divides all but the layers' and the round's own time; its communication, and
-memory for activations, are left out.  So the memory is a few percent more than what vLLM says when
-it begins (``GPU KV cache size``).  docs/gpus.md compares the result with measured rounds.
+Tensor parallelism divides all but the layers' and the round's own time.  Its communication, and
+memory for activations, are left out, so the memory is a few percent more than vLLM states at its
+start (``GPU KV cache size``).  docs/gpus.md compares the result with measured rounds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -69,11 +70,10 @@ class Model:
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """Settings of the engine that a file was measured with; None or empty if it has none.
+    """Settings of the engine that a file was measured with; None or empty if not stated.
 
-    The ``blocks`` are ``num_gpu_blocks``, the null block among them, of ``block`` tokens each;
-    ``running`` is ``max_num_seqs``, ``budget`` ``max_num_batched_tokens``; ``replicas`` share the
-    requests; GPU and model are named as the file has them.
+    The ``blocks`` are ``num_gpu_blocks`` with the null block, of ``block`` tokens each; ``running``
+    is ``max_num_seqs``, ``budget`` ``max_num_batched_tokens``; ``replicas`` share the requests.
     """
 
     blocks: int | None = None
@@ -85,7 +85,6 @@ class EngineSettings:
     model: str = ""
 
 
-#: Of a file that says nothing of it.
 UNSTATED = EngineSettings()
 
 
@@ -100,7 +99,7 @@ class Gpu:
 
     @property
     def engine_limits(self) -> EngineLimits:
-        """The limits that vLLM takes here, by the memory and by whether it is an A100."""
+        """The limits of vLLM here, by the memory and by the kind of GPU."""
         if self.memory >= 160:
             return EngineLimits(16384, 16384, 1024)
         if self.memory >= 70 and not self.name.startswith("A100"):
@@ -134,53 +133,35 @@ GPUS = {
     "rtx-4090-24": Gpu("RTX-4090-24GB", 24, 165.2, 1.008),
     "rtx-pro-6000-96": Gpu("RTX-PRO-6000-Blackwell-96GB", 96, 503.8, 1.792),
 }
-
-
 #: The GPU of the default batch time, and of one that names none.
 DEFAULT_GPU = "a100-80"
 
 
 def engine_limits(gpu: str) -> EngineLimits:
-    """Return what vLLM takes on a GPU of the table; without a name on an A100."""
+    """Return vLLM's limits on a GPU of the table; without a name on an A100."""
     return GPUS[gpu or DEFAULT_GPU].engine_limits
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """A model on some GPUs of a kind, and the text of a batch time that goes with it.
-
-    That is fitted to ``measured`` rounds, or else computed; ``gpu`` is the name in the table.
-    """
+    """A model on some GPUs of a kind, and the text of its batch time, measured or computed."""
 
     gpu: str
     batch_time: str
     served: Served
-    measured: bool
 
 
 def deployment(model: str, gpu: str, tp: int = 1) -> Deployment:
-    """Return a model on GPUs that share it, the measured batch time where there is one.
-
-    A :class:`DeploymentError` is raised as by :func:`known` and :func:`served_by`.
-    """
-    model, gpu = known(model, gpu)
+    """Return a model on ``tp`` GPUs, or raise a DeploymentError."""
+    model, gpu = known("model", model, MODELS), known("GPU", gpu, GPUS)
     if (model, gpu, tp) == ("llama2-70b", DEFAULT_GPU, 2):
-        return Deployment(gpu, "llama2-70b-2xa100", LLAMA2_70B_2XA100, measured=True)
+        return Deployment(gpu, "llama2-70b-2xa100", LLAMA2_70B_2XA100)
     name = f"computed(model={model},gpu={gpu},tp={tp})"
-    return Deployment(gpu, name, served_by(model, gpu, tp), measured=False)
+    return Deployment(gpu, name, served_by(model, gpu, tp))
 
 
-def known(model: str, gpu: str) -> tuple[str, str]:
-    """Return model and GPU as the tables name them, or raise a DeploymentError."""
-    return _known("model", model, MODELS), known_gpu(gpu)
-
-
-def known_gpu(gpu: str) -> str:
-    """Return a GPU as the table names it, or raise a DeploymentError with the nearest ones."""
-    return _known("GPU", gpu, GPUS)
-
-
-def _known(what: str, name: str, table: dict[str, Model] | dict[str, Gpu]) -> str:
+def known(what: str, name: str, table: Mapping[str, Model | Gpu]) -> str:
+    """Return a name as the table has it, or raise a DeploymentError."""
     found = find_name(name.strip(), table)
     if found is None:
         raise DeploymentError(unknown_name(what, name.strip()[:60], table))
@@ -188,32 +169,21 @@ def _known(what: str, name: str, table: dict[str, Model] | dict[str, Gpu]) -> st
 
 
 def served_by(model: str, gpu: str, tp: int) -> Served:
-    """Return a model on GPUs that share it, with the memory that is left of the share vLLM uses.
-
-    Model and GPU are named as the tables have them.  A :class:`DeploymentError` is raised if the KV
-    heads cannot be shared by so many, or the model does not fit.
-    """
+    """Return a model on GPUs, as the tables name them, or raise a DeploymentError."""
     of_model, of_gpu = MODELS[model], GPUS[gpu]
     if not 1 <= tp <= _LARGEST_TP or of_model.heads % tp:
         raise DeploymentError(
             f"expected tp from 1 to {_LARGEST_TP} that divides the {of_model.heads} heads of "
             f"{of_model.name}, found {tp}"
         )
+    # Each GPU has one KV head at least.
+    sizes = of_model.layers, max(of_model.kv_heads, tp), of_model.head_size, Fraction(_BYTES)
+    weights = _BYTES * of_model.weights
     try:
-        memory = KvMemory(
-            layers=of_model.layers,
-            # Each GPU has one KV head at least.
-            kv_heads=max(of_model.kv_heads, tp),
-            head_size=of_model.head_size,
-            number_bytes=Fraction(_BYTES),
-            gpu_bytes=of_gpu.memory * GIB,
-            gpus=tp,
-            weight_bytes=_BYTES * of_model.weights,
-            utilization=_UTILIZATION,
-        )
+        memory = KvMemory(*sizes, of_gpu.memory * GIB, tp, weights, _UTILIZATION)
     except ValueError as error:
-        told = f"{of_model.name} does not fit on {tp} {of_gpu.name}: {error}"
-        raise DeploymentError(told) from None
+        unfit = f"{of_model.name} does not fit on {tp} {of_gpu.name}: {error}"
+        raise DeploymentError(unfit) from None
     return Served(of_model.name, f"{tp} {of_gpu.name}", memory)
 
 

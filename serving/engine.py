@@ -8,7 +8,7 @@ import time
 from heuristics.policy import NotApplicableError, Policy
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
-from instances import Instance, Request
+from instances import Instance
 from instances.batch_time import BatchTime, parse_batch_time
 from kvopt.engines.start import WARM_START_SHARE, warm_start_policies
 from kvopt.runs.events import Report
@@ -17,19 +17,18 @@ from schedules import Schedule
 from schedules.clock.timeline import timeline
 from schedules.gap import gap
 from schedules.model import better
-from serving.batch_time import DEFAULT
-from serving.bounds.loads import Room, not_covered
-from serving.bounds.rates import best_rates
+from serving.bounds.loads import not_covered
+from serving.bounds.rates import load_kernel
 from serving.bounds.seconds import bound_in_seconds
 from serving.waiting import FEW, what_binds
 
-#: Share of the time kept back for the last evaluation of the prices, and share of the rest for the
-#: bound of schedules that run as few at a time as vLLM's scheduler may, where that limit binds.
+#: Share of the time for the last evaluation of the prices, and share of the rest for the bound of
+#: schedules that run as few at a time as vLLM's scheduler, if that limit binds.
 _RESERVE_SHARE, _FEW_SHARE = 0.05, 0.3
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.runs.compiled``)."""
+    """Return the units of kernels (``kvopt.runs.compiled``)."""
     del instance, formulation
     return {"seconds"}
 
@@ -37,9 +36,8 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 def solve_in_seconds(task: Task, report: Report) -> None:
     """Run the policies that engines begin with, then compute the bound, and send what improves.
 
-    The policies come first, for a share of the time, so that there is a schedule whatever the bound
-    takes.  What is left of them after that share is run after the bound, unless that is all that is
-    asked for.
+    The policies come first, for a share of the time; the others run after the bound, unless only
+    the bound is wanted.
     """
     instance, batch_time = task.instance, parse_batch_time(task.batch_time)
     assert instance is not None
@@ -47,7 +45,7 @@ def solve_in_seconds(task: Task, report: Report) -> None:
     end = task.end_from(began)
     waiting: list[Policy] = [*warm_start_policies()]
     if not not_covered(instance, batch_time):
-        # On top of the queues that it makes shorter; its schedules are those that bounds hold for.
+        # Bounds hold for its schedules.
         waiting.append(policies()["srpt"])
     best = None
     for until in (began + WARM_START_SHARE * (end - began), end):
@@ -76,14 +74,14 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
     until = now + (1 - _FEW_SHARE) * (deadline - now) if few else deadline
     found = bound_in_seconds(instance, batch_time, until, report)
     source = str(found.certificate["kind"])
-    # Once more, with its proof: on the way it would be sent too often.
+    # Sent once more with its proof, which is long.
     report.bound(found.value, source, found.certificate)
     if exception:
         report.note(exception)
     if few is not None:
         running = batch_time.engine_limits.running
-        least = bound_in_seconds(instance, batch_time, deadline, running=running).value
-        least = max(least, found.value)
+        own = bound_in_seconds(instance, batch_time, deadline, running=running).value
+        least = max(own, found.value)
         assert least <= few.tel
         bound = least // len(instance) // 10**6 / 1000  # rounded down
         report.note(
@@ -95,7 +93,7 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
 
 
 def _held_up(instance: Instance, batch_time: BatchTime) -> Schedule | None:
-    """Return vLLM's schedule if its requests wait since as many run as may; None if not."""
+    """Return vLLM's schedule if its limit on running requests binds; None if not."""
     running, vllm = batch_time.engine_limits.running, policies()["vllm-v1"]
     if len(instance) <= running:
         return None
@@ -109,7 +107,5 @@ def _held_up(instance: Instance, batch_time: BatchTime) -> Schedule | None:
 
 
 def compile_kernels() -> None:
-    """Compile what searches for prices, or load what has been compiled before."""
-    # Nothing is searched for among arrivals as late as this, and no clock is looked at.
-    late = Instance("late", 9, (Request(0, 10**8, 1, 3),), time_unit="second")
-    list(best_rates(late, parse_batch_time(DEFAULT), Room(late.memory), math.inf))
+    """Compile the search for prices, or load the compiled one."""
+    load_kernel()

@@ -1,11 +1,9 @@
-"""M from a model and its GPUs: how many tokens of keys and values the memory holds.
+"""M from a model and its GPUs: the tokens of keys and values that the memory holds.
 
 A token's cache is a key and a value in every layer, for every KV head, head_size numbers each:
-2 · layers · kv_heads · head_size · bytes.  What the GPUs have, times the share that is used, less
-the weights, is left for it.  jaillet2025_v1 section 7 (J1) computes so with the hidden size 8,192
-for kv_heads · head_size, as if every one of 64 heads had keys and values of its own, and states
-16,492 tokens, which its numbers do not give; jaillet2025_v2 Appendix C (J2) calls the same number
-observed in real experiments.
+2 · layers · kv_heads · head_size · bytes.  The used share of the GPUs' memory, less the weights,
+holds it.  jaillet2025_v1 section 7 (J1) counts 64 KV heads and states 16,492 tokens, which its
+numbers do not give; jaillet2025_v2 Appendix C (J2) calls that number observed in real experiments.
 """
 
 from __future__ import annotations
@@ -22,9 +20,8 @@ GB, GIB = 10**9, 2**30
 class KvMemory:
     """A model and the GPUs that serve it together; a ValueError if not one token fits.
 
-    KV heads are fewer than heads under grouped-query attention.  ``number_bytes`` are of a number
-    of the cache, ``gpu_bytes`` of one GPU, ``weight_bytes`` of the model on all of them, and
-    ``utilization`` is the share of the GPUs' memory that is used.
+    ``number_bytes`` are of a number of the cache, ``gpu_bytes`` of one GPU, ``weight_bytes`` of the
+    model on all GPUs; ``utilization`` is the used share of their memory.
     """
 
     layers: int
@@ -44,7 +41,7 @@ class KvMemory:
             )
 
     def is_model_of(self, other: KvMemory) -> bool:
-        """Tell whether layers and heads are those of another."""
+        """Check if layers and heads are as of another."""
         own, others = ((m.layers, m.kv_heads, m.head_size) for m in (self, other))
         return own == others
 
@@ -56,12 +53,12 @@ class KvMemory:
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of all GPUs that are used, rounded down."""
+        """Used bytes of all GPUs, rounded down."""
         return int(self.gpus * self.gpu_bytes * self.utilization)
 
     @property
     def left_bytes(self) -> int:
-        """Bytes that are left for the cache."""
+        """Bytes left for the cache."""
         return self.used_bytes - self.weight_bytes
 
     @property
@@ -87,19 +84,13 @@ class KvMemory:
 
 
 def llama2_70b(kv_heads: int, unit: int) -> KvMemory:
-    """Return J1's setting: 80 layers, two GPUs of 80 GB or GiB, weights of 140.
-
-    J1 counts 64 KV heads; the model has 8.
-    """
+    """Return J1's setting, which counts 64 KV heads; the model has 8."""
     return KvMemory(80, kv_heads, 128, Fraction(2), 80 * unit, 2, 140 * unit)
 
 
 @dataclass(frozen=True)
 class Served:
-    """A model on its GPUs: one name for a batch time and the memory that goes with it.
-
-    As in ``Llama-2-70B`` and ``2 A100``; the memory is what these hold beside the model.
-    """
+    """A model on its GPUs, as ``Llama-2-70B`` and ``2 A100``, with the memory for the cache."""
 
     model: str
     gpus: str
@@ -109,15 +100,15 @@ class Served:
         return f"{self.model} on {self.gpus}"
 
     def is_of(self, name: str) -> bool:
-        """Tell whether a name, as ``meta-llama/Llama-2-70b-chat-hf``, is the model's."""
-        return _letters(self.model) in _letters(name)
+        """Check if a name, as ``meta-llama/Llama-2-70b-chat-hf``, is the model's."""
+        own, other = (
+            "".join(each for each in text.casefold() if each.isalnum())
+            for text in (self.model, name)
+        )
+        return own in other
 
     def mismatch(self, memory: int) -> str:
-        """Return why a memory (tokens) is not that of the model on its GPUs; empty if it may be.
-
-        Less than they hold may be what was left of it, or what somebody wants to know; more
-        cannot be, and the papers' number is that of another count of KV heads.
-        """
+        """Return why a memory (tokens) does not go with the model and its GPUs; empty if it may."""
         held, heads = self.memory.tokens, self.memory.kv_heads
         of_papers = self.memory.is_model_of(llama2_70b(8, GB))
         if of_papers and memory == PUBLISHED and memory != held:
@@ -130,12 +121,12 @@ class Served:
         return ""
 
 
-#: What the batch time ``llama2-70b-2xa100`` was measured with: grouped queries, J1's two GPUs.
+#: Deployment of the batch time ``llama2-70b-2xa100``: grouped queries, J1's two GPUs.
 LLAMA2_70B_2XA100 = Served("Llama-2-70B", "2 A100", llama2_70b(8, GB))
 
 
 def on_the_published(asked: KvMemory) -> list[str]:
-    """Return lines on where 16,492 tokens do not come from, to who asks for that model; or none."""
+    """Return lines on the papers' 16,492 tokens for a user of that model; none for others."""
     all_heads, grouped = llama2_70b(64, GB), llama2_70b(8, GB)
     if not any(asked.is_model_of(each) for each in (all_heads, grouped)):
         return []
@@ -150,10 +141,6 @@ def on_the_published(asked: KvMemory) -> list[str]:
         "experiments.",
         f"The batch time llama2-70b-2xa100 is that of 8: to it {grouped.tokens:,} belongs.",
     ]
-
-
-def _letters(name: str) -> str:
-    return "".join(each for each in name.casefold() if each.isalnum())
 
 
 def _shown(size: int) -> str:

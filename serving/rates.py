@@ -1,11 +1,11 @@
-"""Latency and goodput against the rate of arrivals, with what no schedule can be better than."""
+"""Latency and goodput against the rate of arrivals, with the bounds on both."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +38,6 @@ from serving.steadiness import steadiness
 from serving.waiting import few_at_a_time, no_request_waits, none_waits_long, what_binds
 from support.usage import UsageError
 
-#: What bounds the latency from below at every rate.
 BOUND = "bound"
 #: Goodputs are quotients of floats.
 _ROUNDING = 1e-9
@@ -49,7 +48,7 @@ class RatesError(UsageError, ValueError):
 
 
 def read_rates(text: str) -> tuple[float, ...]:
-    """Read rates above 0, ascending, as in ``5,10,20``: requests a second; or a RatesError."""
+    """Read ascending rates, as ``5,10,20`` requests a second, or raise a RatesError."""
     try:
         rates = tuple(float(each) for each in text.split(","))
     except ValueError:
@@ -63,10 +62,7 @@ def read_rates(text: str) -> tuple[float, ...]:
 
 
 class RateSweep(NamedTuple):
-    """The table with a row a run (docs/serving.md), the answer of each rate that has one.
-
-    ``wrong`` has one line for everything that cannot be true.
-    """
+    """The table with a row a run (docs/rates.md), the answer of each rate, and contradictions."""
 
     table: pd.DataFrame
     answers: dict[float, Answer]
@@ -74,19 +70,12 @@ class RateSweep(NamedTuple):
 
 
 class _Clocked(NamedTuple):
-    """Figures of a run's schedule on the clock; the defaults where there is none."""
+    """Figures of a run's schedule on the clock; the defaults without one."""
 
     good: float = math.nan
     sustained: bool | None = None
     waits: str = ""
     binds: str = ""
-
-
-class _Limit(NamedTuple):
-    """Limits of every schedule on an instance: its latency, and its goodput."""
-
-    bound: KnownBound | None
-    most: float = math.nan
 
 
 def rate_sweep(
@@ -101,12 +90,11 @@ def rate_sweep(
     store: str | Path | None = None,
     progress: bool = False,
 ) -> RateSweep:
-    """Run methods, and the bound, on an instance at every rate; what is stored is not run again.
+    """Run methods, and the bound, on an instance at every rate; stored runs are not run again.
 
-    Prompts and outputs are the instance's, in its order; the arrivals of all ``rates`` (requests a
-    second) are drawn of one seed (``instances.arrivals``).  Goodput counts by the ``slo``.  Errors
-    are those of :func:`kvopt.compare`, and KeyboardInterrupt if runs are left; those that were
-    finished are stored.
+    Prompts and outputs are the instance's, in its order.  One seed draws the arrivals of all
+    ``rates`` (requests a second).  Errors are of :func:`kvopt.compare`; KeyboardInterrupt is raised
+    if runs are left, and finished ones are stored.
     """
     drawn = {rate: at_rate(instance, rate, arrival_seed) for rate in rates}
     for method in methods:
@@ -120,7 +108,7 @@ def rate_sweep(
             raise KeyboardInterrupt
         clocked = {task.key: _on_the_clock(task, ran.store, slo) for task in tasks}
         timed = {task.instance.sha256: task for task in tasks if task.instance is not None}
-        limits = {sha: _limit(task, ran.store, slo) for sha, task in timed.items()}
+        limits = {sha: _limits(task, ran.store, slo) for sha, task in timed.items()}
     kept = {key for key, each in ran.shown.items() if each.keeps_tokens}
     apart = {key for key in kept if not bounds_hold(ran.shown[key].detail, True)}
     rows = ran.rows.assign(keeps=ran.rows.index.isin([*kept]), apart=ran.rows.index.isin([*apart]))
@@ -130,39 +118,42 @@ def rate_sweep(
     # By both: names show six digits of a rate, and one request has one hash at all rates.
     found = zip(rows["instance"], rows["instance_sha256"], strict=True)
     rows["rate"] = [places[each] for each in found]
-    wrong = [*alarms(list(ran.shown.values())), *_wrong(rows, limits)]
-    return RateSweep(_table(rows, limits, slo), _answers(rows, limits, drawn), wrong)
+    bounds, most = zip(*(limits[sha] for sha in rows["instance_sha256"]), strict=True)
+    rows["lower"] = pd.array([each and each.value for each in bounds], dtype="Int64")
+    rows["bound_from"], rows["most"] = [str(each or "") for each in bounds], most
+    wrong = alarms(list(ran.shown.values()))
+    for run in rows.to_dict("records"):
+        who, tel, lower = f"{run['name']} on {run['instance']}", run["tel"], run["lower"]
+        if not run["keeps"] and not pd.isna(lower) and not pd.isna(tel) and tel < lower:
+            wrong.append(f"{who}: TEL {tel}, and a bound of {lower} ({run['bound_from']})")
+        if run["good"] > run["most"] * (1 + _ROUNDING):
+            wrong.append(f"{who}: goodput {run['good']}, and a bound of {run['most']}")
+    return RateSweep(_table(rows, slo), _answers(rows, drawn), wrong)
 
 
 def _on_the_clock(task: Task, store: Store, slo: Slo | None) -> _Clocked:
     document = store.schedule(task.key)
     if document is not None and task.instance is not None:
-        with contextlib.suppress(ValueError):  # more rounds than there are times kept of
+        with contextlib.suppress(ValueError):  # too many rounds for a timeline
             times, text = timeline(task.instance, parse_schedule(document)), task.method.text
             waits = none_waits_long(text, times)
-            return _Clocked(
-                math.nan if slo is None else goodput(times, slo),
-                steadiness(times).sustained or bool(waits),
-                waits,
-                what_binds(text, task.batch_time, task.instance.memory, times),
-            )
+            binds = what_binds(text, task.batch_time, task.instance.memory, times)
+            good = math.nan if slo is None else goodput(times, slo)
+            return _Clocked(good, steadiness(times).sustained or bool(waits), waits, binds)
     return _Clocked()
 
 
-def _limit(task: Task, store: Store, slo: Slo | None) -> _Limit:
-    """Return the best bounds known of a task's instance, also from earlier sweeps."""
-    instance = task.instance
+def _limits(task: Task, store: Store, slo: Slo | None) -> tuple[KnownBound | None, float]:
+    """Return the best known bounds on latency, also of earlier sweeps, and on goodput."""
+    instance, model = task.instance, parse_batch_time(task.batch_time)
     assert instance is not None
     bound = best_bound(instance, task.batch_time, stores=(store,))
-    model = parse_batch_time(task.batch_time)
     most = None if slo is None else goodput_bound(instance, model, slo)
-    return _Limit(bound, math.nan if most is None else most)
+    return bound, math.nan if most is None else most
 
 
-def _answers(
-    rows: pd.DataFrame, limits: Mapping[str, _Limit], drawn: Mapping[float, Instance]
-) -> dict[float, Answer]:
-    """Return the answer of each rate; of a method that draws the mean of its seeds counts."""
+def _answers(rows: pd.DataFrame, drawn: Mapping[float, Instance]) -> dict[float, Answer]:
+    """Return the answer of each rate; a method that draws counts with the mean of its seeds."""
     found = {}
     for rate, instance in drawn.items():
         here = rows[rows["instance_sha256"].eq(instance.sha256)]
@@ -178,38 +169,21 @@ def _answers(
             what = (label, first["method"], known, float(runs["tel"].mean()))
             outcomes.append(MethodTotal(*what, idle, first["binds"], bool(first["waits"])))
         covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))
-        bound = limits[instance.sha256].bound
-        told = answer_on(
-            instance,
-            outcomes,
-            None if bound is None else bound.value,
-            covers_kept=covers and not here["apart"].any(),
-            few=few_at_a_time(here["detail"]),
-        )
-        if told is not None:
-            found[rate] = told
+        covers, few = covers and not here["apart"].any(), few_at_a_time(here["detail"])
+        lower = here["lower"].iloc[0]
+        bound = None if pd.isna(lower) else int(lower)
+        given = answer_on(instance, outcomes, bound, covers_kept=covers, few=few)
+        if given is not None:
+            found[rate] = given
     return found
 
 
-def _wrong(rows: pd.DataFrame, limits: Mapping[str, _Limit]) -> Iterator[str]:
-    """Yield one line for every run whose TEL or goodput a bound excludes."""
-    for run in rows.to_dict("records"):
-        who, (bound, most) = f"{run['name']} on {run['instance']}", limits[run["instance_sha256"]]
-        tel = run["tel"]
-        if bound is not None and not run["keeps"] and not pd.isna(tel) and tel < bound.value:
-            yield f"{who}: TEL {tel}, and a bound of {bound.value} ({bound})"
-        if run["good"] > most * (1 + _ROUNDING):
-            yield f"{who}: goodput {run['good']}, and a bound of {most}"
-
-
-def _table(rows: pd.DataFrame, limits: Mapping[str, _Limit], slo: Slo | None) -> pd.DataFrame:
-    """Return the table in the order of rates; of runs ``apart`` no bound says what is left."""
+def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
+    """Return the table in the order of rates; runs ``apart`` have no share left."""
     n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
-    known = [limits[sha].bound for sha in rows["instance_sha256"]]
-    best = pd.Series([each and each.value for each in known], rows.index, dtype="Int64")
     shares = [
         None if pd.isna(upper) or pd.isna(lower) or apart else left(int(upper), int(lower))
-        for upper, lower, apart in zip(rows["tel"], best, rows["apart"], strict=True)
+        for upper, lower, apart in zip(rows["tel"], rows["lower"], rows["apart"], strict=True)
     ]
     table = rows[["rate", "n"]].assign(
         method=rows["name"],
@@ -218,21 +192,20 @@ def _table(rows: pd.DataFrame, limits: Mapping[str, _Limit], slo: Slo | None) ->
         batch_time=rows["batch_time"],
         tel_s=tel / NANOSECONDS,
         ael_s=tel / n / NANOSECONDS,
-        bound_ael_s=best / n / NANOSECONDS,
-        bound_from=[str(each or "") for each in known],
+        bound_ael_s=rows["lower"] / n / NANOSECONDS,
+        bound_from=rows["bound_from"],
         left=pd.Series(shares, rows.index, dtype="Float64"),
     )
-    # Where no request waits, the backlog is what runs: no burst, whatever the halves hold.
+    # A backlog that runs and does not wait is no burst.
     idle = rows["peak_waiting"].eq(0).astype("boolean")
-    told = rows["sustained"].astype("boolean")
-    table["sustained"] = told | idle.mask(told.isna())
+    sustained = rows["sustained"].astype("boolean")
+    table["sustained"] = sustained | idle.mask(sustained.isna())
     if slo is not None:
-        most = {sha: each.most for sha, each in limits.items()}
-        table["goodput"], table["bound_goodput"] = rows["good"], rows["instance_sha256"].map(most)
+        table["goodput"], table["bound_goodput"] = rows["good"], rows["most"]
     table = table.join(rows[[*METRICS, "seconds", "detail"]])
     return table.sort_values("rate", kind="stable", ignore_index=True)
 
 
 def of_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the methods, without those of the bound, which makes no schedule."""
+    """Return the rows of the methods, without the rows of the bound."""
     return table[table["method"].ne(BOUND)]

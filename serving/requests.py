@@ -10,7 +10,7 @@ import numpy as np
 
 from instances.model import Instance
 from schedules.clock.timeline import Timeline
-from serving.metrics import MILLISECOND, good, tpots
+from serving.metrics import MILLISECOND, good, latencies, tpots
 from serving.slo import Slo
 from support.jsonfile import write_bytes
 
@@ -21,17 +21,14 @@ SUFFIXES = (".csv", ".parquet")
 
 
 def request_frame(instance: Instance, timeline: Timeline, slo: Slo | None = None) -> pd.DataFrame:
-    """Return one row a request, in the instance's order.
+    """Return one row a request, in the instance's order, with ``good`` for an objective.
 
-    Columns ``id``; ``prompt`` and ``output`` (tokens); ``arrival_ns``, ``begin_ns``,
-    ``first_token_ns`` and ``completion_ns`` (integers, nanoseconds); ``delay_ms``, ``ttft_ms``,
-    ``tpot_ms`` (missing for outputs of one token), ``e2el_ms`` and ``normalized_ms``
-    (``serving.metrics``); ``evictions``, ``recomputed_tokens``; and ``good`` (bool)
-    where an objective is given.
+    Columns are as in docs/serving.md: tokens, integer nanoseconds, milliseconds by
+    ``serving.metrics``; ``tpot_ms`` is missing for outputs of one token.
     """
     import pandas as pd  # half a second
 
-    latencies = timeline.latencies
+    latency = timeline.latencies
     frame = pd.DataFrame(
         {
             "id": np.array([request.id for request in instance.requests], dtype=np.int64),
@@ -43,9 +40,9 @@ def request_frame(instance: Instance, timeline: Timeline, slo: Slo | None = None
             "completion_ns": timeline.completions,
             "delay_ms": (timeline.begins - timeline.arrivals) / MILLISECOND,
             "ttft_ms": (timeline.first_tokens - timeline.arrivals) / MILLISECOND,
-            "tpot_ms": tpots(timeline) / MILLISECOND,
-            "e2el_ms": latencies / MILLISECOND,
-            "normalized_ms": latencies / timeline.outputs / MILLISECOND,
+            "tpot_ms": tpots(latencies(timeline)) / MILLISECOND,
+            "e2el_ms": latency / MILLISECOND,
+            "normalized_ms": latency / timeline.outputs / MILLISECOND,
             "evictions": timeline.evictions,
             "recomputed_tokens": timeline.recomputed,
         }
@@ -54,10 +51,7 @@ def request_frame(instance: Instance, timeline: Timeline, slo: Slo | None = None
 
 
 def write_requests(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write a frame of :func:`request_frame` as CSV or Parquet, whole or not at all.
-
-    A ValueError is raised if the path ends otherwise, an OSError if the file cannot be written.
-    """
+    """Write a frame of :func:`request_frame`, or raise an OSError, a ValueError for its suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{path}: expected a name with {' or '.join(SUFFIXES)}")

@@ -23,31 +23,23 @@ class SloError(ValueError):
 
 @dataclass(frozen=True)
 class Slo:
-    """Objective of a good request: nanoseconds at most, None for no limit.
-
-    They are from its arrival to its first token, per output token after that, and to its last one.
-    """
+    """Objective of a good request: nanoseconds at most of TTFT, TPOT and E2EL; None: no limit."""
 
     ttft: int | None = None
     tpot: int | None = None
     e2el: int | None = None
 
     def __str__(self) -> str:
-        given = ((each.name, getattr(self, each.name)) for each in fields(self))
-        return ",".join(f"{name}:{_shown(limit)}" for name, limit in given if limit is not None)
-
-
-def _shown(limit: int) -> str:
-    """Return a limit (nanoseconds) with its unit, as :func:`read_slo` reads it."""
-    return f"{decimal(limit, 9)}s" if limit >= NANOSECONDS else f"{decimal(limit, 6)}ms"
+        shown = []
+        for name, limit in vars(self).items():
+            if limit is not None:
+                time = f"{decimal(limit, 6)}ms" if limit < NANOSECONDS else f"{decimal(limit, 9)}s"
+                shown.append(f"{name}:{time}")
+        return ",".join(shown)
 
 
 def read_slo(text: str) -> Slo:
-    """Read an objective; each limit has its unit, ``ms`` or ``s``.
-
-    An :class:`SloError` is raised if a name is unknown or stands twice, or a limit is no number
-    above 0.
-    """
+    """Read an objective, or raise an :class:`SloError`; each limit has its unit, ms or s."""
     limits: dict[str, int] = {}
     for part in text.split(","):
         match = _PART.fullmatch(part)
@@ -58,7 +50,7 @@ def read_slo(text: str) -> Slo:
             raise SloError(f"expected each limit once, found {name} twice")
         number, unit = match["number"], match["unit"].lower()
         if not unit:
-            # Other tools take milliseconds here, and 500 s would be kept by nearly all.
+            # Other tools take milliseconds here.
             raise SloError(f"{name}:{number} has no unit: {name}:{number}ms or {name}:{number}s")
         limits[name] = round(Fraction(number) * (_MILLISECOND if unit == "ms" else NANOSECONDS))
         if limits[name] < 1:

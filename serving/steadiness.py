@@ -1,7 +1,7 @@
 """Steadiness of a run: sustained, or a burst that drains after the last arrival.
 
-The requests are cut into thirds by their arrivals: warm-up, first half, second half.  The backlog
-is what has arrived and is not complete.
+Arrivals cut the requests into thirds: warm-up, first half, second half.  The backlog is what has
+arrived and is not complete.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 from instances.batch_time import NANOSECONDS
 from schedules.clock.timeline import Timeline
 
-#: Of the arrivals: by how much throughput may stay behind, and the backlog grow.
+#: Share of the arrivals by which throughput may stay behind, and the backlog grow.
 TOLERANCE = 0.02
 _OF_REQUESTS = "arrivals begins first_tokens completions evictions recomputed prompts outputs"
-#: A third lasts so many times the mean time from a request's first round to its last, at least.
+#: Least length of a third, in mean times from a request's first round to its last.
 LEAST = 5
 
 
@@ -24,10 +24,10 @@ LEAST = 5
 class Steadiness:
     """Comparison of the two halves of a run behind the warm-up.
 
-    ``lengths`` is what a half lasts over the mean time from a request's first round to its last.
-    Throughputs are of requests, and of output tokens of requests, that are completed in the halves.
-    It ``grows`` if throughput stays behind the arrivals, or the mean backlog of the second half is
-    above that of the first, by more than 2 % of the arrivals and what chance may do.
+    ``lengths`` is the length of a half over the mean time from a request's first round to its last.
+    Throughputs count requests completed in the halves, and their output tokens.  The run ``grows``
+    if throughput stays behind the arrivals, or the mean backlog rises from half to half, by more
+    than 2 % of the arrivals and chance.
     """
 
     lengths: float
@@ -37,15 +37,12 @@ class Steadiness:
 
     @property
     def sustained(self) -> bool:
-        """Return whether the halves are long enough, and the run is sustained."""
+        """Check if the halves are long enough, and the run is sustained."""
         return self.lengths >= LEAST and not self.grows
 
 
 def steadiness(timeline: Timeline) -> Steadiness:
-    """Return what a timeline's halves say; chance is the square root of the backlog, as a count's.
-
-    With less than three requests, or all at one time, nothing can be told: that is a burst.
-    """
+    """Compare a timeline's halves; less than three requests, or all at one time, are a burst."""
     arrivals, completions = np.sort(timeline.arrivals), timeline.completions
     n = len(arrivals)
     begin, middle, end = (int(arrivals[min(n * part // 3, n - 1)]) for part in (1, 2, 3))
@@ -67,16 +64,13 @@ def steadiness(timeline: Timeline) -> Steadiness:
 
 
 def behind_warm_up(timeline: Timeline) -> Timeline:
-    """Return a timeline with the requests of the two halves alone, and the rounds of all.
-
-    The gaps between tokens are left out, since they do not say whose they are.
-    """
+    """Return a timeline with the requests of the halves alone, the rounds of all and no gaps."""
     order = np.argsort(timeline.arrivals, kind="stable")[len(timeline.arrivals) // 3 :]
     kept = {name: getattr(timeline, name)[order] for name in _OF_REQUESTS.split()}
     return replace(timeline, **kept, gaps=timeline.gaps[:0], gap_counts=timeline.gap_counts[:0])
 
 
 def _backlog(timeline: Timeline, begin: int, end: int) -> float:
-    """Return how many requests have arrived and are not complete, averaged over a time."""
+    """Return the mean backlog over a time."""
     inside = np.minimum(timeline.completions, end) - np.maximum(timeline.arrivals, begin)
     return float(np.maximum(inside, 0).sum()) / (end - begin)

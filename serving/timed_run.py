@@ -1,4 +1,4 @@
-"""A run whose schedule is on a clock: latencies and serving metrics (docs/metrics.md)."""
+"""A run with its schedule on a clock: latencies and serving metrics (docs/metrics.md)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimedRun(Finished):
-    """A run on an instance in seconds; its latencies need a schedule on a clock.
-
-    Good requests are counted by the ``slo``; a ValueError is raised without a schedule.
-    """
+    """A run on an instance in seconds; latencies without a schedule raise a ValueError."""
 
     instance: Instance = field(kw_only=True)
     slo: Slo | None = None
@@ -65,10 +62,7 @@ class TimedRun(Finished):
         return request_frame(self.instance, self.timeline, self.slo)
 
     def goodput(self, slo: str) -> float:
-        """Return the requests a second that keep an objective, as in ``ttft:500ms,tpot:50ms``.
-
-        An :class:`SloError` (a ValueError) is raised if the text is none.
-        """
+        """Return the requests a second that keep an objective, as ``ttft:500ms,tpot:50ms``."""
         return goodput(self.timeline, read_slo(slo))
 
     def in_seconds(self, value: int | None) -> float | None:
@@ -76,7 +70,7 @@ class TimedRun(Finished):
         return value / NANOSECONDS if self.batch_time and value is not None else None
 
     def required_schedule(self, wanted: str) -> Schedule:
-        """Return the schedule, or raise a ValueError that says what it is wanted for."""
+        """Return the schedule, or raise a ValueError with its use."""
         if self.schedule is None:
             record = self.record
             raise ValueError(f"{record.method} on {record.instance}: no schedule {wanted}")

@@ -1,4 +1,4 @@
-"""Requests that wait in a run in seconds, and for what: without any, order has nothing to win."""
+"""Requests that wait in a run in seconds, and the cause; without any, order wins nothing."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ from kvopt.methods.grammar import read_method
 from kvopt.methods.knowledge import policy_name
 from schedules.clock.timeline import Timeline
 
-#: Requests that wait a smaller share of the time leave hardly anything to win.
+#: Share of the time in which requests wait, below which order wins hardly anything.
 HARDLY = 0.01
-#: Share of the waiting from which on the limit on requests is named, and of M that is nearly full.
+#: Least share of the waiting to name the limit on requests, and of M to call it nearly full.
 _SOME, _NEARLY = 0.1, 0.9
 _VLLM = "vllm-v1"
-#: Begins the note on the bound of schedules that run as few at a time as vLLM's scheduler may.
+#: Begins the note on the bound of schedules that run as few at a time as vLLM's scheduler.
 FEW = "no schedule that runs at most"
 
 
 def no_request_waits(peak: float | None, waiting: float | None, running: float | None) -> str:
-    """Return that no request waits, or hardly one, by a run's metrics; empty where some do.
-
-    ``peak_waiting``, ``mean_waiting`` and ``mean_running`` are missing for a run in rounds.
-    """
+    """Return the line that no request waits, or hardly one, by a run's metrics; or nothing."""
     if peak is None or waiting is None or running is None or math.isnan(peak):
         return ""
     if peak == 0:
@@ -35,15 +32,16 @@ def no_request_waits(peak: float | None, waiting: float | None, running: float |
 
 
 def few_at_a_time(details: Iterable[str]) -> str:
-    """Return the note on the bound of few at a time that a detail of a row has; or nothing."""
+    """Return the note on the bound of few at a time in the details of rows; or nothing."""
     parts = (part for detail in details for part in str(detail).split("; "))
     return next((part for part in parts if part.startswith(FEW)), "")
 
 
 def none_waits_long(method: str, times: Timeline) -> str:
-    """Return that no request waits longer than vLLM's asynchronous engine needs; empty if one does.
+    """Return the line that no request waits longer than vLLM's engine plans; empty if one does.
 
-    A round is planned when the one before begins, so who comes then waits for both.
+    The asynchronous engine plans a round at the start of the one before, so a new request waits for
+    both.
     """
     call = read_method(method).call if policy_name(method) == _VLLM else None
     if call is None or call.values["asynchronous"] == "no" or times.evictions.any():
@@ -54,10 +52,7 @@ def none_waits_long(method: str, times: Timeline) -> str:
 
 
 def what_binds(method: str, batch_time: str, memory: int, times: Timeline) -> str:
-    """Return that requests wait since as many run as may, more than for memory; or nothing.
-
-    That limit is vLLM's ``max_num_seqs``, the parameter ``running`` of ``vllm-v1``.
-    """
+    """Return the line that requests wait for ``max_num_seqs`` more than for memory; or nothing."""
     rounds = times.rounds
     waited = rounds.waiting.astype(float) * rounds.durations
     if policy_name(method) != _VLLM or not waited.any():

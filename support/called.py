@@ -1,4 +1,4 @@
-"""The command that runs, whether it was called from a shell or from Python."""
+"""The command that runs, by a shell or by a call from Python."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: The commands that were called from Python: each one's name and its arguments.
+#: The commands that Python called: each one's name and its arguments.
 _called: list[list[str]] = []
 
 
 @contextmanager
 def called(command: list[str]) -> Iterator[None]:
-    """Have a command and its arguments taken for this process's within."""
+    """Make a command and its arguments this process's within."""
     _called.append(command)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Place of the project's packages: a checkout, into which some commands write, or installed."""
+"""Place of the project's packages: a checkout, which some commands write into, or site-packages."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ from pathlib import Path
 
 from support.usage import UsageError
 
-#: The folder that holds the packages: of the checkout, or ``site-packages``.
+#: The folder that holds the packages.
 ROOT = Path(__file__).resolve().parents[1]
-#: These are in no wheel.
-_NOT_INSTALLED = ("pyproject.toml", "solve.py")
-CHECKOUT = all((ROOT / name).is_file() for name in _NOT_INSTALLED)
+#: A wheel has neither file.
+CHECKOUT = (ROOT / "pyproject.toml").is_file() and (ROOT / "solve.py").is_file()
 
 
 def cache_folder(name: str) -> Path:
-    """Return a folder for what can be made again; RuntimeError of a user without a home."""
+    """Return a folder for generated files; RuntimeError for a user without a home."""
     from platformdirs import user_cache_path  # here: few commands need it
 
     return user_cache_path("kvopt") / name
 
 
 def require_checkout(instead: str = "") -> None:
-    """Raise UsageError where the packages are installed, and say what to do instead."""
+    """Raise UsageError where the packages are installed; name the alternative."""
     if not CHECKOUT:
         hint = f"; {instead}" if instead else ""
         raise UsageError(

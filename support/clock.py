@@ -1,6 +1,6 @@
-"""Time limit for building a model: every loop that builds one looks here.
+"""Time limit for building a model.
 
-Apart from all models, so that those of two kinds still share no code.
+All models use it, so that models of two kinds still share no code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class NotBuiltError(Exception):
 
 @contextmanager
 def built_until(moment: float) -> Iterator[None]:
-    """Have what is built here after a moment (``time.monotonic``) raise :class:`NotBuiltError`."""
+    """Limit the building within to a moment (``time.monotonic``)."""
     token = _UNTIL.set(moment)
     try:
         yield
@@ -29,12 +29,6 @@ def built_until(moment: float) -> Iterator[None]:
 
 
 def look_at_the_clock() -> None:
-    """Give up where the time for building is over.
-
-    Raises
-    ------
-    NotBuiltError
-        Then.
-    """
+    """Raise :class:`NotBuiltError` where the time for building is over."""
     if time.monotonic() > _UNTIL.get():
         raise NotBuiltError("the time was too short to build the model")

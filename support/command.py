@@ -1,4 +1,4 @@
-"""Declaration and call of commands, over click: each returns its exit code."""
+"""Declarations and calls of commands, with click: each command returns its exit code."""
 
 from __future__ import annotations
 
@@ -23,30 +23,26 @@ from support.usage import UsageError, complain, read_integer
 EXIT_BAD_USAGE = 2
 EXIT_INTERRUPTED = 130
 EXIT_MACHINE = 7
-#: The help of every command has as many columns, where the terminal does.
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-#: What is no value of the option before it, but an option.
+#: Beginning of an option, which is no value of the option before it.
 _LIKE_OPTION = re.compile(r"-[-A-Za-z]")
 
 _Declared = TypeVar("_Declared", bound=Callable[..., Any])
-
-
 #: Texts by their files, and the files that stand where only these belong.
 Generated = tuple[Mapping[Path, str], Iterable[Path]]
 _GENERATED_CODES = "0 fresh; 1 --check found a difference, or a file cannot be written; 2 bad usage"
 
 
 class Options(SimpleNamespace):
-    """The values of a command line, ``program``, by which it was called, and its ``caller``."""
+    """Values of a command line, the ``program`` that it names, and its ``caller``."""
 
 
 class Command(click.Command):
     """A command that is called with its arguments and returns its exit code.
 
-    ``fails``: the exceptions that it tells in one line, by their exit code.  ``interrupted``: the
-    line after Ctrl-C, with which every command ends with ``EXIT_INTERRUPTED``.  ``examples``:
-    arguments, which the help shows after the command's name.  ``codes``: what its exit codes mean,
-    for the help.
+    ``fails`` are the exceptions that end it with one line, by exit code.  ``interrupted`` is the
+    line after Ctrl-C, for ``EXIT_INTERRUPTED``.  The help shows the arguments ``examples``, and the
+    meaning of exit ``codes``.
     """
 
     def __init__(
@@ -59,16 +55,14 @@ class Command(click.Command):
         **settings: Any,
     ) -> None:
         super().__init__(*given, **settings | {"context_settings": CONTEXT})
-        self.fails: list[tuple[type[Exception], int]] = [(UsageError, EXIT_BAD_USAGE)]
-        self.fails += [(kind, code) for code, kinds in (fails or {}).items() for kind in kinds]
-        self.interrupted = interrupted
-        self.examples = examples
-        self.codes = codes
+        self.fails: dict[type[Exception], int] = {UsageError: EXIT_BAD_USAGE}
+        self.fails |= {kind: code for code, kinds in (fails or {}).items() for kind in kinds}
+        self.interrupted, self.examples, self.codes = interrupted, examples, codes
 
     def __call__(
         self, arguments: Sequence[str] | None = None, program: str = "", caller: Any = None
     ) -> int:
-        """Run the command by the name it was called; return its exit code."""
+        """Run the command by the name that the user typed; return its exit code."""
         return run(self, arguments, program or str(self.name), caller)
 
     def invoke(self, ctx: click.Context) -> int:
@@ -78,12 +72,12 @@ class Command(click.Command):
         try:
             with showing(sys.stderr, quiet=bool(ctx.params.get("quiet"))):
                 return int(self.callback(Options(program=program, caller=ctx.obj, **ctx.params)))
-        except tuple(kind for kind, _ in self.fails) as error:
+        except tuple(self.fails) as error:
             if isinstance(error, OSError) and error.filename:
                 complain(program, f"{error.filename}: {error.strerror}")
             else:
                 complain(program, error)
-            return next(code for kind, code in self.fails if isinstance(error, kind))
+            return next(code for kind, code in self.fails.items() if isinstance(error, kind))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by their groups."""
@@ -105,8 +99,8 @@ class Command(click.Command):
         formatter.write_text(f"Exit codes: {self.codes}.")
 
 
-class Option(click.Option):
-    """An option, whose value never is the one that follows; the help names it below its group."""
+class GroupedOption(click.Option):
+    """An option whose value is never the next option; the help shows it below its group."""
 
     def __init__(self, *given: Any, group: str = "Options", type: Any = None, **settings: Any):
         is_reader = callable(type) and not isinstance(type, click.ParamType)
@@ -115,22 +109,21 @@ class Option(click.Option):
         self.group = group
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """Read the value, which does not look like an option."""
-        texts = value if isinstance(value, list | tuple) else [value]
-        for each in texts:
+        """Read the value, or refuse one that looks like an option."""
+        for each in value if isinstance(value, list | tuple) else [value]:
             if isinstance(each, str) and not self.is_flag and _LIKE_OPTION.match(each):
                 raise click.BadParameter(f"expected a value, found {each}", ctx, self)
         return super().process_value(ctx, value)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return what the value may be: names, or else files where it is one."""
+        """Return proposals for the value: names, or else files where it is one."""
         found = super().shell_complete(ctx, incomplete)
-        kind = {"FILE": "file", "FILE | URL": "file", "DIR": "dir"}.get(str(self.metavar))
+        kind = {"FILE": "file", "DIR": "dir"}.get(str(self.metavar))
         return found or ([CompletionItem(incomplete, type=kind)] if kind else [])
 
 
 class _Read(FuncParamType):  # type: ignore[type-arg,unused-ignore]
-    """A value that a function reads from a text, or refuses by a ``ValueError`` with its words."""
+    """A value that a function reads from a text, or refuses by a ``ValueError``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the value."""
@@ -141,7 +134,7 @@ class _Read(FuncParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A text, for which the shell proposes names, or else files; or names between commas."""
+    """A text for which the shell proposes names (between ``commas``), or else files."""
 
     name = "text"
 
@@ -171,22 +164,16 @@ def option(
     dest: str = "",
     **settings: Any,
 ) -> Callable[[_Declared], _Declared]:
-    """Return a declaration as ``click.option`` does, kept as ``dest`` if that is given."""
+    """Return the declaration of an option, kept as ``dest`` if that is given."""
     settings |= {"metavar": metavar, "help": help, "type": type}
-    if default is not None:
-        settings["default"] = default
-    return click.option(*filter(None, (name, dest)), cls=Option, **settings)
+    settings |= {} if default is None else {"default": default}
+    return click.option(*filter(None, (name, dest)), cls=GroupedOption, **settings)
 
 
 def count_option(name: str, default: int, meaning: str) -> Callable[[_Declared], _Declared]:
-    """Return an option that takes how many of something a page has at most, 0 to 10⁶."""
-    return option(
-        name,
-        "N",
-        f"{meaning} (default: {default})",
-        lambda text: read_integer(text, 0, 10**6),
-        default,
-    )
+    """Return an option for the most of something that a page has, 0 to 10⁶."""
+    shown = f"{meaning} (default: {default})"
+    return option(name, "N", shown, lambda text: read_integer(text, 0, 10**6), default)
 
 
 argument = click.argument
@@ -200,7 +187,7 @@ def together(*declarations: Callable[[_Declared], _Declared]) -> Callable[[_Decl
 def run(
     command: click.Command, arguments: Sequence[str] | None, program: str, caller: Any = None
 ) -> int:
-    """Run a command by the name it was called; return its exit code, 2 for bad usage."""
+    """Run a command by the name that the user typed; return its exit code, 2 for bad usage."""
     given = list(sys.argv[1:] if arguments is None else arguments)
 
     def answer() -> int:
@@ -225,19 +212,16 @@ def run(
         return steadily(program, answer)
 
 
-#: Lets a command compare what it would write.
 CHECK_OPTION = option(
     "--check", is_flag=True, help="write nothing; exit with 1 if a file is not what it shall be"
 )
-
-
 QUIET_OPTION = option("--quiet", is_flag=True, help="print nothing of how far it is")
 
 
 def generating(name: str, texts: Callable[[], Generated]) -> Command:
     """Return the command that writes, or compares, generated files that are committed.
 
-    ``texts`` returns what each file shall hold, and the files that stand where only these belong.
+    ``texts`` returns the text of each file, and the files that stand where only these belong.
     """
 
     @click.command(name, cls=Command, codes=_GENERATED_CODES, examples=("", "--check"))
@@ -245,7 +229,7 @@ def generating(name: str, texts: Callable[[], Generated]) -> Command:
     @QUIET_OPTION
     def main(options: Options) -> int:
         """Write the generated files that are committed."""
-        from support.committed import regenerate  # what no other command needs
+        from support.committed import regenerate  # no other command needs it
 
         wanted, present = texts()
         return regenerate(options.program, wanted, present, check=options.check)
@@ -265,6 +249,5 @@ def refuse_suffixes(options: Options, wanted: Mapping[str, Sequence[str]]) -> No
     for name, suffixes in wanted.items():
         path = getattr(options, name)
         if path is not None and Path(path).suffix.lower() not in suffixes:
-            expected = " or ".join(suffixes)
-            shown = name.replace("_", "-")
+            shown, expected = name.replace("_", "-"), " or ".join(suffixes)
             raise UsageError(f"--{shown}: expected a name with {expected}, found {path}")

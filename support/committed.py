@@ -1,4 +1,4 @@
-"""Files that are generated and committed all the same: write them, or check that they are fresh."""
+"""Files that are generated and committed: write them, or check that they are fresh."""
 
 from __future__ import annotations
 
@@ -16,32 +16,29 @@ def regenerate(
 ) -> int:
     """Write generated files, or compare them byte for byte; return the exit code.
 
-    It is 1 if a check found a file that is stale, missing or extra (``present``, but not in
-    ``texts``), or if a file cannot be written.  Raises UsageError without a checkout to write into.
+    1 means that a check found a stale, missing or extra file (``present``, not in ``texts``), or
+    that a file cannot be written.  Raises UsageError without a checkout to write into.
     """
     if not check:
         require_checkout("--check writes nothing")
-    stale = [path for path, text in texts.items() if path.exists() and not holds(path, text)]
-    missing = [path for path in texts if not path.exists()]
-    # A file that nobody generates may be someone's work: it is named, never removed.
-    extra = [path for path in present if path not in texts]
+    found = {
+        "stale": [path for path, text in texts.items() if path.exists() and not holds(path, text)],
+        "missing": [path for path in texts if not path.exists()],
+        # A file that nobody generates may be someone's work: it is named, never removed.
+        "extra": [path for path in present if path not in texts],
+    }
     if not check:
         try:
-            for path in [*missing, *stale]:
+            for path in [*found["missing"], *found["stale"]]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_bytes(path, as_bytes(texts[path]))
         except OSError as error:
             complain(program, error)
             return 1
-    written = None if check else "written"
-    for label, paths in ((written or "stale", stale), (written or "missing", missing)):
-        _print_lines(label, paths)
-    _print_lines("extra", extra)
-    found = len(stale) + len(missing) + len(extra)
-    print(f"{len(texts)} generated files, {found or 'none'} of them differed")
-    return 1 if check and found else 0
-
-
-def _print_lines(label: str, paths: list[Path]) -> None:
-    for path in sorted(paths):
-        print(f"{label}: {os.path.relpath(path)}")
+    for label, paths in found.items():
+        for path in sorted(paths):
+            shown = label if check or label == "extra" else "written"
+            print(f"{shown}: {os.path.relpath(path)}")
+    differed = sum(map(len, found.values()))
+    print(f"{len(texts)} generated files, {differed or 'none'} of them differed")
+    return 1 if check and differed else 0

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ _KERNEL_BYTES = 500_000
 _JOINED_BY = "0.68."
 
 
-class _Clock:
+class _CompileClock:
     """Seconds of compiling; ``listen`` is called at every beginning (True) and end (False)."""
 
     def __init__(self) -> None:
@@ -61,7 +62,7 @@ class _Clock:
                 self.listen(False)
 
 
-CLOCK = _Clock()
+CLOCK = _CompileClock()
 
 
 def kernel_folder() -> Path | None:
@@ -86,8 +87,8 @@ def digest() -> str:
 def _processor() -> str:
     """Return the model and the abilities of the processor."""
     with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(errors="replace") as lines:
-        told = (line for line in lines if line.startswith(("model name", "flags", "Features")))
-        return "".join(each for each, _ in zip(told, range(2), strict=False))
+        about = (line for line in lines if line.startswith(("model name", "flags", "Features")))
+        return "".join(islice(about, 2))
     return platform.processor()
 
 
@@ -107,7 +108,7 @@ def take_temporary_folder() -> None:
 
 
 def is_writable(folder: Path | None) -> bool:
-    """Tell whether a folder, which is made if need be, takes a file of the size of a kernel."""
+    """Make a folder, and return whether it takes a file of the size of a kernel."""
     try:
         assert folder is not None
         folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +121,7 @@ def is_writable(folder: Path | None) -> bool:
 
 def njit(**options: Any) -> Any:
     """Return ``numba.njit`` with these options for a kernel that Python calls; it is kept."""
-    import numba  # here: most of what reads this compiles nothing
+    import numba  # here: most importers compile nothing
 
     def decorate(function: Callable[..., Any]) -> Any:
         compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
@@ -149,11 +150,11 @@ _ours: set[Any] = set()
 
 @cache
 def _join_parts() -> None:
-    """Have numba translate a part within the kernels that call it, and tell when it compiles."""
+    """Make numba translate a part within the kernels that call it, and report its compiling."""
     import numba
     from numba.core import codegen, event, typed_passes
 
-    class Part(codegen.JITCodeLibrary):  # type: ignore[misc]
+    class PartCode(codegen.JITCodeLibrary):  # type: ignore[misc]
         """Code that only others call: LLVM optimises and translates it within theirs, once."""
 
         def _optimize_final_module(self) -> None:
@@ -191,11 +192,11 @@ def _join_parts() -> None:
     def run_pass(self: Any, state: Any) -> Any:
         """Lower a function; of one without a wrapper for Python within a kernel, a part."""
         if open_ and open_[0][0] and state.flags.no_cpython_wrapper and state.library is None:
-            state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library = PartCode(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
         return lower(self, state)
 
-    # Of another numba each function has code of its own: twice the compiling, the same results.
+    # Another numba gives each function separate code: twice the compiling, the same results.
     if numba.__version__.startswith(_JOINED_BY):
         typed_passes.BaseNativeLowering.run_pass = run_pass
     event.register("numba:compile", Listener())

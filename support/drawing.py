@@ -1,16 +1,15 @@
-"""Figures in a style that no setting of the user changes, and figures as files."""
+"""Figures as files, in a style that no setting of the user changes."""
 
 from __future__ import annotations
 
 import io
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 #: Dates, versions and names of programs that matplotlib would write into a file, by its kind.
 _LEFT_OUT = {
@@ -32,7 +31,7 @@ def own_style(style: Mapping[str, Any]) -> Iterator[None]:
     # A backend that is set within stays set.
     defaults = {name: v for name, v in matplotlib.rcParamsDefault.items() if name != "backend"}
     with matplotlib.rc_context(defaults | dict(style) | _STYLE), warnings.catch_warnings():
-        # A letter of a name which the font lacks becomes a box; that is no news to the user.
+        # A letter that the font lacks becomes a box.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
@@ -41,30 +40,5 @@ def image(figure: Figure, kind: str, dpi: float | None = None) -> bytes:
     """Return a figure as ``svg``, ``png`` or ``pdf``; equal figures give equal bytes."""
     stream = io.BytesIO()
     metadata = dict.fromkeys(_LEFT_OUT[kind])
-    wanted: dict[str, Any] = {"format": kind, "dpi": dpi or "figure", "metadata": metadata}
-    engine = figure.get_layout_engine()
-    if not isinstance(engine, ConstrainedLayoutEngine):
-        figure.savefig(stream, **wanted)
-        return stream.getvalue()
-    # savefig draws all twice, first for the layout alone: that draw ends behind the layout.
-    try:
-        with suppress(_LaidOutError):
-            figure.set_layout_engine(_LayoutAlone(**engine.get()))
-            figure.savefig(io.BytesIO(), **wanted)
-        figure.set_layout_engine("none")
-        figure.savefig(stream, **wanted)
-    finally:
-        figure.set_layout_engine(engine)
+    figure.savefig(stream, format=kind, dpi=dpi or "figure", metadata=metadata)
     return stream.getvalue()
-
-
-class _LaidOutError(Exception):
-    """The layout of a figure is done."""
-
-
-class _LayoutAlone(ConstrainedLayoutEngine):
-    """Lays a figure out and ends its drawing."""
-
-    def execute(self, fig: Figure) -> None:
-        super().execute(fig)
-        raise _LaidOutError

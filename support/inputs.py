@@ -1,10 +1,8 @@
 """Files that a command reads: text of bounded size, packed or not.
 
-Text is UTF-8 with a byte order mark or without, or UTF-16 with its mark; gzip packs it or not.
-Whatever a user names is opened here, if it is a file.  Whoever opens a named pipe or a device waits
-for as long as nobody writes, so these are refused; a stream that the process was given is not
-(``/dev/stdin``, and what ``<(...)`` of a shell names).  A stream has no size, so what comes out of
-it is counted.
+Text is UTF-8, or UTF-16 with its byte order mark; gzip may pack it.  A named pipe or a device is
+refused, since a reader may wait for ever.  A stream of the process is read and its bytes counted:
+``/dev/stdin``, and the name for ``<(...)`` of a shell.
 """
 
 from __future__ import annotations
@@ -18,17 +16,17 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
-#: Most bytes of a file that is read as a whole; three million requests have so many.
+#: Most bytes of a file that is read as a whole: three million requests.
 LARGEST = 250_000_000
-#: Most bytes of the JSON of a certificate; those of the library have up to 180,000.
+#: Most bytes of the JSON of a certificate; the library has up to 180,000.
 LARGEST_CERTIFICATE = 1 << 24
 
-#: How a gzip stream begins, and UTF-16 in both orders of its bytes.
+#: First bytes of a gzip stream, and of UTF-16 in both orders of its bytes.
 GZIP, UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
-#: What reading a gzip stream raises that is torn, and what is said of it.
+#: Errors of a torn gzip stream, and their line.
 TORN_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 TORN = "the gzip stream is torn here: the file is damaged or not complete"
-#: Files of other kinds, by how they begin.
+#: Kinds of other files, by their first bytes.
 _NO_TEXT = (
     (rb"PK\x03\x04", "a zip archive"),
     (rb"\xfd7zXZ\0", "an xz file"),
@@ -48,9 +46,9 @@ _NO_TEXT = (
 
 
 def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) -> BinaryIO:
-    """Open a file of so many bytes at most; a stream has to be counted by its reader.
+    """Open a file of so many bytes at most; the reader of a stream counts.
 
-    Raises OSError if it cannot be opened; ValueError of a named pipe, a socket, a device, a NUL in
+    Raises OSError if it cannot be opened; ValueError for a named pipe, a socket, a device, a NUL in
     the path, or a larger file.
     """
     if what := no_file(path):
@@ -64,32 +62,27 @@ def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) ->
 
 
 def read_whole(path: str | Path, largest: int = LARGEST) -> bytes:
-    """Return what a file or a stream of the process holds; errors as of :func:`open_input`."""
+    """Return the bytes of a file or a stream; raise the errors of :func:`open_input`."""
     with open_input(path, largest) as file:
         pieces, left = [], largest + 1
         while left and (piece := file.read(min(left, 1 << 24))):
             pieces.append(piece)
             left -= len(piece)
-    if not left:
-        raise ValueError(f"expected at most {largest:,} bytes, found more")
-    return b"".join(pieces)
+    return _refuse_more(b"".join(pieces), largest)
 
 
 def read_text(path: str | Path, largest: int = LARGEST, errors: str = "strict") -> str:
-    """Return the text of a file or a stream; ``errors`` as of ``bytes.decode``.
+    """Return the text of a file or a stream; ``errors`` is the argument of ``bytes.decode``.
 
-    Raises what :func:`read_whole` raises; ValueError of a torn gzip stream or a file of another
-    kind.
+    Raises the errors of :func:`read_whole`, and ValueError for a torn gzip stream or another kind.
     """
     data = read_whole(path, largest)
     if data.startswith(GZIP):
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                data = file.read(largest + 1)
+                data = _refuse_more(file.read(largest + 1), largest)
         except TORN_ERRORS:
             raise ValueError(TORN) from None
-        if len(data) > largest:
-            raise ValueError(f"expected at most {largest:,} bytes, found more")
     if what := no_text(data):
         raise ValueError(f"expected text, found {what}")
     encoding = encoding_of(data)
@@ -100,19 +93,25 @@ def read_text(path: str | Path, largest: int = LARGEST, errors: str = "strict") 
         raise ValueError(f"expected text in {name}, found byte 0x{data[error.start]:02x}") from None
 
 
+def _refuse_more(data: bytes, largest: int) -> bytes:
+    if len(data) > largest:
+        raise ValueError(f"expected at most {largest:,} bytes, found more")
+    return data
+
+
 def encoding_of(start: bytes) -> str:
-    """Return the encoding of a text that begins so; decoding it drops a byte order mark."""
+    """Return the encoding of a text by its first bytes; decoding drops a byte order mark."""
     return "utf-16" if start.startswith(UTF_16) else "utf-8-sig"
 
 
 def no_text(start: bytes) -> str:
-    """Return what a file is that begins so, if it is of a kind that is known and no text."""
+    """Return the kind of a file by its first bytes, if that is known and no text."""
     flags = re.IGNORECASE | re.DOTALL
     return next((what for sign, what in _NO_TEXT if re.match(sign, start[:1024], flags)), "")
 
 
 def no_file(path: str | Path) -> str:
-    """Return what stands at a path that is no file, folder or stream of ours, else nothing."""
+    """Return the kind of a path that is no file, folder or stream of ours, else nothing."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -124,7 +123,7 @@ def no_file(path: str | Path) -> str:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Tell whether a path names an open file of a process, as /dev/stdout and /dev/fd/3 do."""
+    """Return whether a path names an open file of a process, as /dev/stdout and /dev/fd/3 do."""
     whole = os.path.abspath(path)
     linked = os.path.islink(whole) and whole.startswith(("/dev/", "/proc/"))
     return linked or whole.startswith("/dev/fd/")

@@ -1,4 +1,4 @@
-"""Parts of all file formats: strict JSON, one-line errors, writes that cannot tear."""
+"""Parts of all file formats: strict JSON, one-line errors, writes of whole files or nothing."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ import gzip
 import json
 import os
 import stat
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
+from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
 
-from support import inputs
-from support.inputs import LARGEST, is_stream, no_file
+from support.inputs import LARGEST, is_stream, no_file, read_text, read_whole
 from support.text import printable, shown
 
-#: How the names of files begin that are still being written.
+#: Beginning of the names of files that are still being written.
 TEMPORARY = ".kvopt-"
-#: Keys that an object has at most: no format has as many, and of each unknown one much is noted.
+#: Most keys of an object; no format has as many.
 _MOST_KEYS = 100_000
 
 _Content = TypeVar("_Content", str, bytes)
 
 
 class FileError(ValueError):
-    """A file is not what its format asks for; the message is one line."""
+    """A file breaks its format; the message is one line."""
 
 
 class DuplicateKeyError(ValueError):
@@ -38,17 +37,12 @@ class DuplicateKeyError(ValueError):
 
 def read_object(path: str | Path, schema: str, largest: int = LARGEST) -> dict[str, Any]:
     """Read one JSON object of at most so many bytes; see :func:`parse_object`."""
-    return parse_object(read_text(path, largest), schema)
+    return parse_object(_read(read_text, path, largest), schema)
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return what a file holds, or raise FileError if it cannot be read."""
-    return _read(inputs.read_whole, path, LARGEST)
-
-
-def read_text(path: str | Path, largest: int = LARGEST) -> str:
-    """Return the text of a file (:func:`support.inputs.read_text`), or raise a FileError."""
-    return _read(inputs.read_text, path, largest)
+    """Return the bytes of a file, or raise FileError if it cannot be read."""
+    return _read(read_whole, path, LARGEST)
 
 
 def _read(read: Callable[[str | Path, int], _Content], path: str | Path, largest: int) -> _Content:
@@ -60,12 +54,12 @@ def _read(read: Callable[[str | Path, int], _Content], path: str | Path, largest
 
 
 def as_bytes(held: str | bytes) -> bytes:
-    """Return what a file holds, a text in UTF-8."""
+    """Return the bytes of a file; a text is in UTF-8."""
     return held.encode() if isinstance(held, str) else held
 
 
 def holds(path: str | Path, held: str | bytes) -> bool:
-    """Tell whether a file holds exactly this; one that cannot be read does not."""
+    """Return whether a file holds exactly this; one that cannot be read does not."""
     try:
         return read_bytes(path) == as_bytes(held)
     except FileError:
@@ -89,20 +83,19 @@ def parse_object(text: str, schema: str) -> dict[str, Any]:
         raise FileError(_short(str(error))) from None
     if not isinstance(document, dict):
         raise FileError(f"expected a JSON object, found {_shown(document)}")
-    if "schema" not in document:
-        raise FileError(f'field schema: expected "{schema}", found none')
-    if document["schema"] != schema:
-        raise FileError(f'field schema: expected "{schema}", found {_shown(document["schema"])}')
+    if document.get("schema") != schema:
+        found = _shown(document["schema"]) if "schema" in document else "none"
+        raise FileError(f'field schema: expected "{schema}", found {found}')
     return document
 
 
 def no_json(error: json.JSONDecodeError) -> str:
-    """Return what is wrong where a text ceases to be JSON, without the place."""
+    """Return the fault of a text that is no JSON, without its place."""
     return error.msg[:1].lower() + error.msg[1:]
 
 
 def file_schema(adapter: TypeAdapter[Any], name: str) -> dict[str, Any]:
-    """Return the JSON Schema of a file format, whose objects name it beside what they hold."""
+    """Return the JSON Schema of a file format; its objects have its name as ``schema``."""
     schema = adapter.json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = name
@@ -120,8 +113,8 @@ def write_text(path: str | Path, text: str) -> None:
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write a file through a temporary one next to it, then rename; links are followed.
 
-    It keeps the permissions of the file that it replaces.  On an OSError that file is unharmed, and
-    so is a named pipe or a socket, which is not opened.
+    The permissions of the old file stay.  On an OSError that file is unharmed, and so is a named
+    pipe or a socket, which is not opened.
     """
     target = Path(path)
     if what := no_output(target):
@@ -136,30 +129,29 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 def write_together(files: Mapping[Path, bytes]) -> None:
     """Write files, all to the disk before the first takes its place; none after an OSError."""
-    staged: dict[str, Path] = {}
+    staged: dict[Path, Path] = {}
     try:
         for path, data in files.items():
             target = Path(os.path.realpath(path))
-            # A file that only its owner may read stays one.
-            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY)
-            staged[temporary] = target
-            with os.fdopen(handle, "wb") as file:
+            temporary = target.with_name(f"{TEMPORARY}{uuid4().hex}")
+            with temporary.open("xb") as file:
+                staged[temporary] = target
+                # A file that only its owner may read stays one.
+                if target.exists():
+                    temporary.chmod(stat.S_IMODE(target.stat().st_mode))
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(temporary, mode)
         for temporary, target in staged.items():
-            os.replace(temporary, target)
-    except BaseException:
+            temporary.replace(target)
+    finally:
         for temporary in staged:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
-        raise
+                temporary.unlink()
 
 
 def no_output(path: Path) -> str:
-    """Return one line if what stands at a path is not written to, since that may never end."""
+    """Return one line if a path is a pipe or a socket: a write to it may never end."""
     what = no_file(path)
     return "" if what in ("", "a device") else f"expected a file to write, found {what}"
 
@@ -169,7 +161,7 @@ def first_fault(
     document: Mapping[str, Any] | None = None,
     tags: Sequence[str] = ("int", "float"),
 ) -> str:
-    """Return one line for the first fault: request (with its id), field, what is wrong, value.
+    """Return one line for the first fault: request (with its id), field, fault, value.
 
     The place leaves out ``tags``, the steps by which pydantic names a kind of value.
     """
@@ -186,11 +178,9 @@ def first_fault(
 def _place(steps: list[int | str], document: Mapping[str, Any]) -> str:
     parts: list[str] = []
     if len(steps) >= 2 and steps[0] == "requests" and isinstance(steps[1], int):
-        position = steps[1]
-        parts.append(f"request {position}")
-        with contextlib.suppress(Exception):
-            identity = document["requests"][position]["id"]
-            if isinstance(identity, int) and not isinstance(identity, bool):
+        parts.append(f"request {steps[1]}")
+        with contextlib.suppress(LookupError, TypeError):
+            if type(identity := document["requests"][steps[1]]["id"]) is int:
                 parts[-1] += f" (id {shown(identity)})"
         steps = steps[2:]
     if steps:
@@ -214,8 +204,7 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         raise ValueError(f"expected at most {_MOST_KEYS} keys in one object, found {len(pairs)}")
     record = dict(pairs)
     if len(record) != len(pairs):
-        times = Counter(key for key, _ in pairs)
-        twice = next(key for key, _ in pairs if times[key] > 1)
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise DuplicateKeyError(
             f"expected each key once, found {_shown(twice)} twice in one object"
         )
@@ -224,9 +213,3 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"expected a JSON number, found {name}")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

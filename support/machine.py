@@ -5,11 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
-_ERRNOS = {
-    getattr(errno, name, None)
-    for name in ("EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "ENOSPC", "EDQUOT")
-}
-#: How a process tells its parent that this is why it failed.
+_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT}
+#: Beginning of the line by which a process reports such a failure to its parent.
 LACKS = "this machine has no more: "
 
 
@@ -18,7 +15,7 @@ class MachineError(Exception):
 
 
 def lacking(error: BaseException) -> str:
-    """Return what the machine says it lacks; empty for an error of another kind."""
+    """Return the machine's words for the resource it lacks; empty for another error."""
     if isinstance(error, MachineError):
         return str(error)
     if isinstance(error, OSError) and error.errno in _ERRNOS:
@@ -26,7 +23,7 @@ def lacking(error: BaseException) -> str:
     # The dynamic loader has no number for it.
     if isinstance(error, ImportError) and "failed to map segment" in str(error):
         return os.strerror(errno.ENOMEM)
-    # Python has no error of its own for threads.
+    # Python has no class of errors for threads.
     if isinstance(error, RuntimeError) and str(error).startswith("can't start new thread"):
         return str(error)
     return ""

@@ -1,4 +1,4 @@
-"""A command replaces no file that its command line names; where it writes is looked at first."""
+"""Checks of outputs before a run: they can be written and replace no file of the command line."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from support.called import own_command
 from support.jsonfile import no_output
 from support.usage import complain
 
-#: What names of pictures end in.
+#: Suffixes of pictures.
 PICTURES = (".svg", ".png", ".pdf")
+#: ``Path`` makes one slash of two.
 _URL = re.compile(r"\s*[A-Za-z][\w+.-]+:/|.*://")
-#: What parts the names of files within an argument, as in ``fitted(m.csv)`` and ``file:own.py``.
+#: Signs between names of files within an argument, as in ``fitted(m.csv)`` and ``file:own.py``.
 _SIGNS = re.compile(r"[:(),=]")
 
 
@@ -33,13 +34,11 @@ def check_outputs(
     ``outputs`` are files by option, None where not given; ``inputs`` are files that the command
     reads and its command line does not name.
     """
-    for option, name in outputs.items():
-        _refuse_url(option, name)
-    given = {option: Path(path) for option, path in outputs.items() if path is not None}
+    given = {option: path for option, path in outputs.items() if path is not None}
     for option, path in given.items():
-        with _telling(f"{option} {path}"):
-            _check_writable(path)
-    check_apart(given, inputs)
+        with _naming(option, path):
+            _check_writable(Path(path))
+    check_apart({option: Path(path) for option, path in given.items()}, inputs)
 
 
 def check_apart(outputs: Mapping[str, Path], inputs: Iterable[str | Path] = ()) -> None:
@@ -48,11 +47,9 @@ def check_apart(outputs: Mapping[str, Path], inputs: Iterable[str | Path] = ()) 
     files = [(option, path) for option, path in outputs.items() if not _is_special(path)]
     sources = [*map(Path, inputs), *_named_files(outputs)]
     for place, (option, path) in enumerate(files):
-        for source in sources:
-            if same_file(path, source):
-                raise OutputError(f"{option} {path}: is the input {source}, which it would replace")
+        _refuse_input(option, path, sources)
         for other, before in files[:place]:
-            if same_file(path, before):
+            if _same_file(path, before):
                 raise OutputError(f"{option} {path}: is the same file as {other} {before}")
 
 
@@ -61,31 +58,31 @@ def check_folder(
 ) -> None:
     """Make a folder for outputs; raise an OutputError if they cannot be written there.
 
-    ``owned`` is what the command writes or removes below it: files, and whole folders, as
-    ``tables/``. No input may be among it.
+    ``owned`` are the names that the command writes or removes below it: files, and whole folders,
+    as ``tables/``.  No input may be among them.
     """
-    _refuse_url(option, folder)
     root = Path(folder)
     sources = [*map(Path, inputs), *_named_files([option])]
-    for source in sources:
-        if same_file(root, source) and not source.is_dir():
-            raise OutputError(f"{option} {root}: is the input {source}, which it would replace")
-    places = {root / name: name.endswith("/") for name in owned}
-    with _telling(f"{option} {root}"):
+    with _naming(option, folder):
+        _refuse_input(option, root, [each for each in sources if not each.is_dir()])
         root.mkdir(parents=True, exist_ok=True)
         _probe(root)
-        for place, whole in places.items():
+        for name in owned:
+            place, whole = root / name, name.endswith("/")
             if place.exists() and place.is_dir() != whole:
                 raise ValueError(f"expected {'a folder' if whole else 'a file'} at {place}")
             if whole and place.exists():
                 _probe(place)
-        for source in sources:
-            above = Path(os.path.realpath(source)).parents
-            if any(
-                any(same_file(each, place) for each in above) if whole else same_file(source, place)
-                for place, whole in places.items()
-            ):
-                raise ValueError(f"{source} is an input and would stand among the outputs")
+            for source in sources:
+                above = Path(os.path.realpath(source)).parents if whole else [source]
+                if any(_same_file(each, place) for each in above):
+                    raise ValueError(f"{source} is an input and would stand among the outputs")
+
+
+def _refuse_input(option: str, path: Path, sources: Iterable[Path]) -> None:
+    for source in sources:
+        if _same_file(path, source):
+            raise OutputError(f"{option} {path}: is the input {source}, which it would replace")
 
 
 def _named_files(options: Collection[str]) -> list[Path]:
@@ -104,7 +101,7 @@ def written_paths(outputs: Iterable[str | Path]) -> tuple[str, ...]:
 
 
 def write_outputs(program: str, writers: Mapping[str, Callable[[], object]]) -> bool:
-    """Write what options name, report each failure in one line; return whether all is written."""
+    """Write each output, report each failure in one line; return whether all is written."""
     failed = False
     for name, write in writers.items():
         try:
@@ -116,14 +113,14 @@ def write_outputs(program: str, writers: Mapping[str, Callable[[], object]]) -> 
 
 
 def fault(error: Exception) -> str:
-    """Return what is told of an error, with its kind where that is not known from its text."""
+    """Return the text of an error, with its kind where the text does not show it."""
     if isinstance(error, OSError | ValueError):
         return str(getattr(error, "strerror", None) or error)
     return f"{type(error).__name__}: {error}"
 
 
-def same_file(one: Path, other: Path) -> bool:
-    """Tell whether two paths name one file, also by links, or would if there were one."""
+def _same_file(one: Path, other: Path) -> bool:
+    """Return whether two paths name one file, also by links, or would if there were one."""
     try:
         if os.path.exists(one) and os.path.exists(other):
             return os.path.samefile(one, other)
@@ -133,18 +130,16 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _telling(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{what}: {fault(error)}") from None
-
-
-def _refuse_url(option: str, path: str | Path | None) -> None:
-    """Refuse what was meant for a server; it may hold a password, so that it is not quoted."""
-    # ``Path`` makes one slash of two.
+def _naming(option: str, path: str | Path) -> Iterator[None]:
+    """Raise errors within as an OutputError; a URL may hold a password and is not quoted."""
     if _URL.match(str(path)):
         raise OutputError(f"{option}: expected a file or folder, found a URL (SCHEME:/...)")
+    try:
+        yield
+    except OutputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{option} {Path(path)}: {fault(error)}") from None
 
 
 def _is_special(path: Path) -> bool:
@@ -169,5 +164,5 @@ def _check_writable(path: Path) -> None:
 
 
 def _probe(folder: Path) -> None:
-    """Open an empty file: permissions alone do not tell of a disk that is read-only."""
+    """Open an empty file: permissions do not show a disk that is read-only."""
     tempfile.TemporaryFile(dir=folder).close()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import IO, Any, TypeVar
@@ -15,13 +14,13 @@ SHOWN_FROM_SECONDS = 2.0
 
 _Item = TypeVar("_Item")
 
-#: Where the command that runs shows its work; None where it shows nothing.
+#: The stream on which the command that runs shows its work; None where it shows nothing.
 _stream: ContextVar[IO[str] | None] = ContextVar("stream", default=None)
 
 
 @contextmanager
 def showing(stream: IO[str], *, quiet: bool = False) -> Iterator[None]:
-    """Show on a terminal what :func:`telling` counts within; outside it nothing is shown."""
+    """Show on a terminal the items that :func:`telling` counts within."""
     token = _stream.set(None if quiet or not stream.isatty() else stream)
     try:
         yield
@@ -30,29 +29,16 @@ def showing(stream: IO[str], *, quiet: bool = False) -> Iterator[None]:
 
 
 def telling(items: Iterable[_Item], what: str) -> Iterator[_Item]:
-    """Yield items, and show how many have been worked on, of how many where that is known.
-
-    ``what`` is done with them, "certificates evaluated" say.
-    """
-    stream, began, shown = _stream.get(), time.monotonic(), None
-    if stream is None:
+    """Yield items and show their count; ``what`` is like "certificates evaluated"."""
+    if (stream := _stream.get()) is None:
         yield from items
         return
-    total = len(items) if isinstance(items, Sized) else None
-    try:
-        for done, item in enumerate(items):
-            if shown is None and time.monotonic() - began >= SHOWN_FROM_SECONDS:
-                shown = bar(stream, desc=what, total=total, initial=done)
-            yield item
-            if shown is not None:
-                shown.update()
-    finally:
-        if shown is not None:
-            shown.close()
+    with bar(stream, iterable=items, desc=what, delay=SHOWN_FROM_SECONDS) as shown:
+        yield from shown
 
 
 def bar(stream: IO[str], **settings: Any) -> Any:
-    """Return a bar of tqdm, without a thread or a semaphore of its own."""
+    """Return a bar of tqdm that starts no thread and takes no semaphore."""
     from tqdm import tqdm  # only where something is shown
 
     tqdm.monitor_interval = 0

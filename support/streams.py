@@ -1,4 +1,4 @@
-"""Standard output and error that never end a command: results come before what is told of them."""
+"""Standard output and error that never end a command: results come before complaints of them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _FAILED = 2
 
 
-class SteadyStream(io.TextIOBase):
-    """A text stream that is given up, and not raised about, once it cannot be written.
+class SteadyStream:
+    """A text stream that is given up, without an error, once it cannot be written.
 
-    ``failure`` is one line on a full disk, say; None while it works and where a reader has gone.
+    ``failure`` is one line, of a full disk say; None while the stream works or its reader has gone.
     """
 
     def __init__(self, stream: Any) -> None:
         self.failure: str | None = None
         self._stream = stream
-        # File names and request names may hold what the terminal cannot show.
+        # File names and request names may hold characters that the terminal lacks.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
@@ -33,34 +33,21 @@ class SteadyStream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Hand on what was written."""
+        """Hand on the written text."""
         with self._giving_up():
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """The stream's own; click goes past a stream that has none."""
-        return getattr(self._stream, "encoding", None) or "utf-8"
-
-    def isatty(self) -> bool:
-        """Return whether a terminal shows the stream."""
-        return not self._stream.closed and bool(self._stream.isatty())
-
-    def fileno(self) -> int:
-        """Return the file descriptor."""
-        return int(self._stream.fileno())
-
     @contextlib.contextmanager
-    def _giving_up(self) -> Any:
+    def _giving_up(self) -> Iterator[None]:
         try:
             yield
         except (OSError, ValueError) as error:
             if getattr(error, "errno", None) not in (errno.EPIPE, errno.EIO):
                 self.failure = getattr(error, "strerror", None) or str(error)
-            # What is still held back, here or by Python at its end, goes nowhere.
+            # Text that is still held back, here or by Python at its end, goes nowhere.
             with contextlib.suppress(OSError, ValueError):
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, self._stream.fileno())
@@ -74,15 +61,14 @@ def steadily(program: str, run: Callable[[], int]) -> int:
     """
     before = sys.stdout, sys.stderr
     for name in ("stdout", "stderr"):
-        if not isinstance(stream := getattr(sys, name), SteadyStream):
-            # Of a closed one nothing is there.
-            nothing = stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-            setattr(sys, name, SteadyStream(nothing))
+        # Python has None for a closed one.
+        stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        if not isinstance(stream, SteadyStream):
+            setattr(sys, name, SteadyStream(stream))
     try:
         code = run()
-        # What was printed is handed on only now.
         sys.stdout.flush()
-        failure = sys.stdout.failure if isinstance(sys.stdout, SteadyStream) else None
+        failure = getattr(sys.stdout, "failure", None)
         if failure is None:
             return code
         print(f"{program}: standard output could not be written: {failure}", file=sys.stderr)

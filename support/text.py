@@ -1,4 +1,4 @@
-"""Text for messages, rows and tables: one line that any terminal shows, whatever it is made of."""
+"""Text for messages, rows and tables: one line that any terminal shows, from any source."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 _LONGEST = 600
-#: Columns of what is printed for a reader.
+#: Columns of text for a reader.
 WIDTH = 100
 #: The blank between a number, or an interval, and its unit.
 _UNIT = re.compile(r"(?<=[\d\]]) (?=(?:%|s|ms|GB|tokens?|rounds?)(?:\W|$))")
-#: What begins a formula, also behind quotes, so that each text has a cell of its own.
+#: Beginning of a formula, also behind quotes, so that no two texts give one cell.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 #: Most names that a complaint proposes, and how alike they must be, from 0 to 1.
 _PROPOSED, _ALIKE = 3, 0.55
@@ -23,7 +23,7 @@ _BEGINNING = 10
 
 
 def one_line(text: object, longest: int = _LONGEST) -> str:
-    """Return text with every stretch of blanks as one blank, and as :func:`printable`."""
+    """Return :func:`printable` text with every stretch of blanks as one blank."""
     return printable(" ".join(str(text).split()), longest)
 
 
@@ -35,7 +35,7 @@ def printable(text: str, longest: int = _LONGEST) -> str:
 
 
 def shown(number: int) -> str:
-    """Return an integer as text, also one of thousands of digits."""
+    """Return an integer as text; one of very many digits as a power of two."""
     return str(number) if number.bit_length() < 200 else f"about 2**{number.bit_length() - 1}"
 
 
@@ -70,7 +70,7 @@ def glued(text: str) -> str:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a CSV whose lines end as those of other texts do."""
+    """Return a CSV whose lines end in a newline alone."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([columns, *rows])
     return text.getvalue()
@@ -82,31 +82,24 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """Return the text of which :func:`guarded` made a cell."""
+    """Return the text from which :func:`guarded` made a cell."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def counted(number: int, what: str) -> str:
     """Return a number with the word for it: ``1 instance``, ``1,200 instances``, ``2 policies``."""
-    return f"{number:,} {what if number == 1 else plural(what)}"
-
-
-def plural(word: str) -> str:
-    """Return the plural of a regular word of the project's, as of ``run``, ``policy``."""
-    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number:,} {what if number == 1 else many}"
 
 
 def find_name(word: str, known: Iterable[str]) -> str | None:
-    """Return the name that is meant, exactly or but for upper case and ``_`` for ``-``."""
-    names = list(known)
-    if word in names:
-        return word
-    alike = [name for name in names if _plain(name) == _plain(word)]
-    return alike[0] if len(alike) == 1 else None
+    """Return the name that a word means, upper case and ``_`` for ``-`` aside."""
+    alike = [name for name in known if _plain(name) == _plain(word)]
+    return word if word in alike else alike[0] if len(alike) == 1 else None
 
 
 def unknown_name(what: str, word: str, known: Iterable[str]) -> str:
-    """Return a complaint about a name that there is not: with the nearest, or else with all."""
+    """Return a complaint about an unknown name: with the nearest names, or else with all."""
     names = list(known)
     near = did_you_mean(word, names) or f", expected one of {', '.join(names)}"
     return f"unknown {what} {word!r}{near}"
@@ -115,8 +108,7 @@ def unknown_name(what: str, word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str], alike: float = _ALIKE) -> str:
     """Return the end of a complaint that proposes the nearest names, or nothing.
 
-    First come up to ten names that begin with the word, then some that are so much ``alike`` (0 to
-    1).
+    First come up to ten names that begin with the word, then some ``alike`` (0 to 1).
     """
     names = {_plain(name): name for name in known}
     plain = _plain(word)
@@ -125,9 +117,10 @@ def did_you_mean(word: str, known: Iterable[str], alike: float = _ALIKE) -> str:
     for each in get_close_matches(plain, names, _PROPOSED, alike):
         if len(shown) < _PROPOSED and each not in shown:
             shown.append(each)
-    told = [names[each] for each in shown]
-    told += [f"{len(beginning) - _BEGINNING} more"] if len(beginning) > _BEGINNING else []
-    return f"; did you mean {', '.join(told)}?" if told else ""
+    proposed = [names[each] for each in shown]
+    if len(beginning) > _BEGINNING:
+        proposed.append(f"{len(beginning) - _BEGINNING} more")
+    return f"; did you mean {', '.join(proposed)}?" if proposed else ""
 
 
 def _plain(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands called in the tests' own process: what they print and how they end."""
+"""Call commands in the tests' process and return output and exit code."""
 
 from __future__ import annotations
 

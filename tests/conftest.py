@@ -1,4 +1,4 @@
-"""What all tests have in common."""
+"""Settings and fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -23,20 +23,13 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach the commands that tests start.
-
-    A shell starts what it puts in the background with SIGINT ignored, and whoever is started from
-    there inherits that; a handler becomes the default in a program that is started.
-    """
+    """Let Ctrl-C reach the commands that tests start, also from a shell's background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # So with nohup and SIGHUP.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 #: No two of them can be loaded in one process, and tests share theirs in any order.
 ENGINES = {"highspy", "ortools"}
-
-
 _loaded: set[str] = set()
 
 
@@ -70,9 +63,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels once beside the first tests, where several processes would run them."""
     config = session.config
-    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
-        return
-    compiling = (
-        "from tests.engine_batch import WITH_KERNELS, compile_first; compile_first(WITH_KERNELS)"
-    )
-    subprocess.Popen([sys.executable, "-c", compiling], cwd=session.config.rootpath)
+    if not hasattr(config, "workerinput") and config.getoption("numprocesses", None):
+        code = "from tests import engine_batch as e; e.compile_first(e.WITH_KERNELS)"
+        subprocess.Popen([sys.executable, "-c", code], cwd=config.rootpath)

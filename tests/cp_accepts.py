@@ -1,4 +1,4 @@
-"""Asks CP-SAT, in a process of its own, which schedules CP models accept."""
+"""Ask CP-SAT, in a separate process, which schedules CP models accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the tasks of an engine in one process, which stays: no test pays its imports again."""
+"""Run the tasks of an engine in one process, so that its imports happen once."""
 
 from __future__ import annotations
 

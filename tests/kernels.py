@@ -1,4 +1,4 @@
-"""Parts of kernels for tests: Python cannot call them."""
+"""Wrap parts of kernels, which Python cannot call, for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The versions that the project is tested with, and what holds with no others."""
+"""Pinned versions, and the tests that need them."""
 
 from __future__ import annotations
 

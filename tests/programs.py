@@ -1,4 +1,4 @@
-"""The integer program that a text names, with what it is built by."""
+"""Build the integer program that a text names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in for the process of a run: Python that the environment holds."""
+"""Replace the process of a run by Python code from the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions to a process, and its answers."""
+"""A child process answers each line with a line."""
 
 import pytest
 

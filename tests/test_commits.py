@@ -1,4 +1,4 @@
-"""What names a commit of kvopt names one that a clone has."""
+"""Every named commit of kvopt is in a clone."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ _OF_OTHERS = {"7d47513", "f90a1e3"}
 @cache
 def _ancestors() -> list[str]:
     """Return the commits of the clone; skip where it has not all of them."""
-    command = ["git", "-C", str(ROOT), "rev-parse", "--is-shallow-repository"]
-    asked = subprocess.run(command, capture_output=True, text=True, check=False)
-    if asked.stdout.strip() != "false":
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(ROOT), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+    if git("rev-parse", "--is-shallow-repository") != "false":
         pytest.skip("no clone with all its commits")
-    command = ["git", "-C", str(ROOT), "rev-list", "HEAD"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return git("rev-list", "HEAD").split()
 
 
 @pytest.mark.parametrize("kind", sorted(_NAMED))
@@ -58,29 +60,25 @@ def test_a_named_commit_is_an_ancestor(kind: str) -> None:
 def test_a_run_of_changed_sources_has_no_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor one of a folder within another repository; what lies beside the packages is no source."""
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    """Nor one of a folder within another repository; a file next to the packages is no source."""
     monkeypatch.setattr(provenance, "CHECKOUT", True)
 
-    def git(*command: str) -> None:
-        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True, capture_output=True)
+    def commit(root: Path) -> str | None:
+        monkeypatch.setattr(provenance, "ROOT", root)
+        return provenance._git_commit.__wrapped__()
 
-    commit = provenance._git_commit.__wrapped__
-    assert commit() is None
+    assert commit(tmp_path) is None
     source = tmp_path / "kvopt" / "one.py"
     source.parent.mkdir()
     source.write_text("A = 1\n")
-    git("init")
-    git("add", ".")
-    git("commit", "-m", "one")
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (["init"], ["add", "."], ["commit", "-m", "one"]):
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
     (tmp_path / "runs.sqlite").touch()
-    assert re.fullmatch("[0-9a-f]{40}", str(commit()))
-    monkeypatch.setattr(provenance, "ROOT", source.parent)
-    assert commit() is None
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    assert re.fullmatch("[0-9a-f]{40}", str(commit(tmp_path)))
+    assert commit(source.parent) is None
     source.write_text("A = 2\n")
-    assert commit() is None
+    assert commit(tmp_path) is None
     source.write_text("A = 1\n")
     (tmp_path / "kvopt" / "two.py").touch()
-    assert commit() is None
+    assert commit(tmp_path) is None

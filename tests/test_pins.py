@@ -1,4 +1,4 @@
-"""What the workflows run is named by its content: actions by commit, packages by hash."""
+"""Workflows name their actions by commit and their packages by hash."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def test_the_lock_is_that_of_the_constraints() -> None:
     found = versions_of(text)
     assert len(found) == len(set(found))
     assert set(found) == wanted
+    assert "://" not in text  # no index is named
 
 
 def test_the_oldest_versions_are_of_every_dependency(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,9 +52,3 @@ def test_the_oldest_versions_are_of_every_dependency(capsys: pytest.CaptureFixtu
         later = ".".join(map(str, (*release[:-1], release[-1] + 1)))
         assert pin.specifier.contains(least.version), pin
         assert not pin.specifier.contains(later), pin
-
-
-def test_nothing_is_installed_from_a_named_place() -> None:
-    """Neither file says from which index a package comes."""
-    for name in ("constraints.txt", "requirements.lock"):
-        assert "://" not in (ROOT / name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the README and the pages of commands say of installing and calling kvopt."""
+"""The README and the pages of commands install and call kvopt as it is."""
 
 from __future__ import annotations
 

@@ -26,37 +26,31 @@ ROOT = Path(__file__).resolve().parents[1]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def _pip(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pip", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+def _pip(*arguments: object) -> None:
+    command = [sys.executable, "-m", "pip", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of the present sources, built in a copy that holds nothing from before."""
     source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    # Scripts and tests must not be installed.
+    for name in ("pyproject.toml", "README.md", "LICENSE", "solve.py", "evaluate.py"):
         shutil.copy(ROOT / name, source)
     for name in PACKAGES:
         nothing = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, source / name, ignore=nothing)
-    # What must not be installed lies there as well.
-    for name in ("solve.py", "evaluate.py"):
-        shutil.copy(ROOT / name, source)
     (source / "tests").mkdir()
     (source / "tests" / "test_nothing.py").touch()
-    built = _pip("wheel", source, "--no-deps", "--no-build-isolation", "-w", source / "dist")
-    assert built.returncode == 0, built.stderr
+    _pip("wheel", source, "--no-deps", "--no-build-isolation", "-w", source / "dist")
     return next((source / "dist").glob("kvopt-*.whl"))
 
 
 @pytest.mark.slow("walks")
 def test_the_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
-    """No data is lost on the way, no test is in it, and it says how it is cited."""
+    """No data is lost on the way, no test is in it, and its citation is."""
     source = tmp_path / "source"
     shutil.copytree(wheel.parents[1], source, ignore=shutil.ignore_patterns("dist", "build"))
     for name in ("MANIFEST.in", "CHANGELOG.md", "CITATION.cff", "references.bib"):
@@ -69,12 +63,9 @@ def test_the_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Pat
         tops = {name.split("/")[1] for name in archive.getnames() if "/" in name}
     assert "tests" not in tops
     assert {"CITATION.cff", *PACKAGES} <= tops
-    built = _pip("wheel", packed, "--no-deps", "--no-build-isolation", "-w", tmp_path)
-    assert built.returncode == 0, built.stderr
-    names = [
-        set(zipfile.ZipFile(each).namelist()) for each in (wheel, next(tmp_path.glob("*.whl")))
-    ]
-    assert names[0] == names[1]
+    _pip("wheel", packed, "--no-deps", "--no-build-isolation", "-w", tmp_path)
+    again = next(tmp_path.glob("*.whl"))
+    assert {*zipfile.ZipFile(wheel).namelist()} == {*zipfile.ZipFile(again).namelist()}
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +78,8 @@ def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder / "env", with_pip=False, symlinks=True)
     libraries = sysconfig.get_path("purelib")
     (_site_packages(folder) / "libraries.pth").write_text(f"{libraries}\n")
-    alone = ("--python", folder / "env", "install", "--no-deps", "--no-index", "--ignore-installed")
-    installed = _pip(*alone, wheel)
-    assert installed.returncode == 0, installed.stderr
+    alone = ("--no-deps", "--no-index", "--ignore-installed")
+    _pip("--python", folder / "env", "install", *alone, wheel)
     (folder / "elsewhere").mkdir()
     return folder
 
@@ -124,15 +114,9 @@ def _ours(place: Path) -> dict[Path, bytes]:
 def test_the_wheel_holds_the_packages_and_their_data(wheel: Path) -> None:
     """Every file of the packages is in it, and at the top nothing but them."""
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PACKAGES],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
-    present = {name for name in listed if (ROOT / name).is_file()}
-    assert held == present
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PACKAGES]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert held == {name for name in listed.stdout.splitlines() if (ROOT / name).is_file()}
     assert {PurePosixPath(name).parts[0] for name in held} == set(PACKAGES)
     # Modules of others, which pip would write over: the second comes with inquirer.
     assert not {"evaluate", "runs"} & set(PACKAGES)
@@ -176,14 +160,15 @@ def test_an_own_method_of_the_wheel_runs_beside_files_that_bear_the_projects_nam
 ) -> None:
     """Nothing of the current folder is taken for one of kvopt's modules, or of Python's."""
     folder = place / "elsewhere"
-    for name in ("kvopt", "instances", "queue", "select"):
-        (folder / f"{name}.py").write_text("raise RuntimeError('not this one')\n")
+    others = [folder / f"{name}.py" for name in ("kvopt", "instances", "queue", "select")]
+    for each in others:
+        each.write_text("raise RuntimeError('not this one')\n")
     (folder / "mine.py").write_text("def solve(instance):\n    return [0] * len(instance)\n")
     try:
         ran = run("kvopt", "evaluate", "tiny_all_fit_at_once", "--methods", "file:mine.py")
     finally:
-        for name in ("kvopt", "instances", "queue", "select"):
-            (folder / f"{name}.py").unlink()
+        for each in others:
+            each.unlink()
     assert "statuses  1 optimal" in ran.stdout, (ran.stdout, ran.stderr)
 
 

@@ -1,7 +1,6 @@
 """Two tiers of tests: the quick one, which README's command runs, and the slow one (``-m slow``).
 
-A test is slow where it takes longer than about a second on an idle core.  What one of these alone
-would touch keeps a quick test beside it, which does less of the same.
+A slow test takes longer than about a second on an idle core.  A quick test does less of the same.
 """
 
 from __future__ import annotations

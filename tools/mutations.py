@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-#: What is put into text: halves of JSON, TOML and CSV, and numbers that few expect.
+#: Insertions into text: halves of JSON, TOML and CSV, and numbers that few expect.
 TOKENS = [
     *(b'"', b"'", b"{", b"}", b"[", b"]", b",", b":", b"=", b"\n", b"\r\n", b"\t", b" ", b"#"),
     *(b"\\", b"\\u", b"\\ud800", b"\\n", b"\0", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf"),
@@ -17,7 +17,7 @@ TOKENS = [
     *(b"[" * 3000, b'{"a":' * 3000, b"a." * 100, b'""', b"[]", b"{}", b"../", b"*", b"**/"),
 ]
 
-#: What stands in the place of a value.
+#: Replacements of a value.
 VALUES: list[Any] = [
     *(None, True, False, 0, 1, -1, 2, 3, 5, 63, 2**31, 2**53 + 1, 2**63, 10**12 + 1, 10**30),
     *(10**400, -(10**400), 0.0, 0.5, -0.0, 1e9, 1e308, 5e-324, float("inf"), float("nan")),

@@ -20,14 +20,7 @@ _NONE = np.int64(2**62)
 
 def batches_by_swaps(known: Known) -> Iterator[Ints]:
     """Yield batches, each the smallest peaks that fit, improved by swaps (W Alg. 3)."""
-    peaks, outputs = known.peaks, known.outputs
-
-    def choose(line: Ints) -> Mask:
-        inside = np.zeros(len(line), dtype=np.bool_)
-        inside[first_fit(peaks[line], known.memory)] = True
-        return improve_by_swaps(peaks[line], outputs[line], inside, known.memory)
-
-    return batches(known, known.sorted_by(peaks), choose)
+    return batches_by_swaps_from(known, known.sorted_by(known.peaks))
 
 
 def batches_by_swaps_from(known: Known, first: Ints) -> Iterator[Ints]:

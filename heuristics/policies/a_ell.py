@@ -1,6 +1,6 @@
 """Promote-ℓ: a request that exceeds its lower end is cancelled, then served last (C Alg. 6, A_ℓ).
 
-It is not clairvoyant and made for two outputs: ℓ and u are the ends of a request's own prediction.
+The policy is not clairvoyant.  It is made for two outputs: ℓ and u are the ends of a prediction.
 
 1. A request is believed to make ℓ tokens.  One that has made ℓ and is not finished is cancelled, is
    believed to make u, and goes to the end of the queue; several do so in the order of their starts.
@@ -37,8 +37,7 @@ class PromoteRules(LookAheadRules):
     """The rules of A_ℓ."""
 
     def __init__(self, known: Known) -> None:
-        super().__init__()
-        self._beliefs: list[int] = known.lower.tolist()
+        super().__init__(known.lower.tolist())
         self._upper: list[int] = known.upper.tolist()
         self._queue: deque[int] = deque()
         #: Round in which each request on trial is cancelled, in order of start.
@@ -67,9 +66,6 @@ class PromoteRules(LookAheadRules):
     def head(self) -> int | None:
         return self._queue[0] if self._queue else None
 
-    def belief(self, request: int) -> int:
-        return self._beliefs[request]
-
     def take(self, request: int, now: int) -> None:
         self._queue.popleft()
         if self._beliefs[request] < self._upper[request]:
@@ -82,19 +78,13 @@ def ratio(instance: Instance) -> Fraction:
     return 1 + (alpha / (2 * (1 - alpha)) if 2 * alpha <= 1 else 2 * alpha**2)
 
 
-POLICY = RoundPolicy(
-    "a-ell",
-    clairvoyant=False,
-    guarantees=(
-        Guarantee(
-            "1 + α/(2(1 − α)) + O(1/M) for α ≤ 1/2, else 1 + 2α² + O(1/M)",
-            "h-sf",
-            (AT_ZERO, NO_PROMPTS, ONE_INTERVAL, TWO_OUTPUTS),
-            "C Theorem 7",
-            symbols="α = ℓ/u",
-            limit="as n → ∞ in random order",
-            ratio=ratio,
-        ),
-    ),
-    rules=PromoteRules,
+GUARANTEE = Guarantee(
+    "1 + α/(2(1 − α)) + O(1/M) for α ≤ 1/2, else 1 + 2α² + O(1/M)",
+    "h-sf",
+    (AT_ZERO, NO_PROMPTS, ONE_INTERVAL, TWO_OUTPUTS),
+    "C Theorem 7",
+    symbols="α = ℓ/u",
+    limit="as n → ∞ in random order",
+    ratio=ratio,
 )
+POLICY = RoundPolicy("a-ell", clairvoyant=False, guarantees=(GUARANTEE,), rules=PromoteRules)

@@ -1,7 +1,7 @@
 """Smallest known lower bound first, refined when cancelled (C Alg. 2, and Alg. 5; A_min).
 
-It is not clairvoyant and uses the lower end of each request's own interval (chen2025 Alg. 5; with
-one interval for all that is Alg. 2) as the first lower bound on its output.
+The policy is not clairvoyant.  It uses the lower end of each request's own interval (chen2025 Alg.
+5; with one interval for all that is Alg. 2) as the first lower bound on its output.
 
 1. If the active requests would hold more than M tokens at the next time, they are cancelled in
    ascending order of their bounds until the rest fits.  What one had made is its bound if more.
@@ -21,9 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from heuristics.believed import LookAheadRules
 from heuristics.policy import Choice, Known, RoundPolicy, State
-from heuristics.smallest import FixedTies, FreshTies
+from heuristics.smallest import SmallestKey
 
 TIES = Choice("ties", ("fresh", "permutation"), "of equal bounds: drawn anew, or one random order")
 
@@ -32,20 +34,19 @@ class LowerBoundRules(LookAheadRules):
     """The rules of A_min; ``pick`` chooses one of several with equal bounds."""
 
     def __init__(self, known: Known, pick: Callable[[list[int]], int] | None = None) -> None:
-        super().__init__()
-        self._bounds: list[int] = known.lower.tolist()
+        super().__init__(known.lower.tolist())
         self.redraws = pick is not None or known.values["ties"] == "fresh"
-        self._waiting: FixedTies | FreshTies
-        self._active: FixedTies | FreshTies
-        if self.redraws:
-            pick = pick or (lambda equals: equals[int(known.rng.random() * len(equals))])
-            self._waiting, self._active = FreshTies(pick), FreshTies(pick)
-        else:
-            numbers = known.rng.random(len(known)).tolist()
-            self._waiting, self._active = FixedTies(numbers), FixedTies(numbers)
+        # With one random order no two keys are equal.
+        numbers = np.zeros(len(known)) if self.redraws else known.rng.random(len(known))
+        self._numbers: list[float] = numbers.tolist()
+        pick = pick or (lambda equals: equals[int(known.rng.random() * len(equals))])
+        self._waiting, self._active = SmallestKey(pick), SmallestKey(pick)
 
     def arrive(self, request: int) -> None:
-        self._waiting.add(request, self._bounds[request])
+        self._waiting.add(request, self._key(request))
+
+    def _key(self, request: int) -> tuple[float, ...]:
+        return self._beliefs[request], self._numbers[request]
 
     def finish(self, request: int, output: int) -> None:
         super().finish(request, output)
@@ -60,22 +61,19 @@ class LowerBoundRules(LookAheadRules):
             tokens_next -= state.prompts[request] + made + 1
             self._active.remove(request)
             self._ends.remove(request)
-            self._bounds[request] = max(self._bounds[request], made)
+            self._beliefs[request] = max(self._beliefs[request], made)
             evicted.append(request)
         for request in evicted:
-            self._waiting.add(request, self._bounds[request])
+            self._waiting.add(request, self._key(request))
         return evicted
 
     def head(self) -> int | None:
         return self._waiting.draw() if self._waiting else None
 
-    def belief(self, request: int) -> int:
-        return self._bounds[request]
-
     def take(self, request: int, now: int) -> None:
         del now
         self._waiting.remove(request)
-        self._active.add(request, self._bounds[request])
+        self._active.add(request, self._key(request))
 
 
 POLICY = RoundPolicy(

@@ -3,7 +3,7 @@
 Non-clairvoyant, and it knows how long a batch takes.  The key of ``heuristics.preemption`` is the
 machine time that a request has had: its share h/M of the base of every round at whose end it held
 h tokens, its prefill and its decode steps, each token once, however often it was prefilled again.
-A waiting request has that of its next token and of prefilling what it kept besides.  Nothing is
+For a waiting request the key includes its next token and the prefill of kept tokens.  Nothing is
 believed of outputs, so the look-ahead goes as far as the next time.
 
 Reference: ``heuristics/reference/srpt.py``.
@@ -27,10 +27,6 @@ class AttainedWork(Work):
     def running(self, request: int, made: int) -> int:
         return self._time(self._prompts[request], made, prefilled=False)
 
-    def left(self, request: int, made: int) -> int:
-        del request, made
-        return 1
-
 
 POLICY = RoundPolicy(
     "las",
@@ -38,5 +34,5 @@ POLICY = RoundPolicy(
     blind=True,
     keeps_tokens=True,
     parameters=(replace(FACTOR, default=50.0),),
-    rules=lambda known: PreemptiveRules(known, AttainedWork(known)),
+    rules=lambda known: PreemptiveRules(known, AttainedWork(known, 0 * known.prompts)),
 )

@@ -17,13 +17,12 @@ from collections import deque
 import numpy as np
 
 from heuristics import compiled
-from heuristics.admission import Requests, starts_in_order
+from heuristics.admission import Requests, starts_in_order, starts_in_time
 from heuristics.annealing import Columns
 from heuristics.local_search import Budget, compile_kernels, improve_starts
 from heuristics.machine_time import machine_time
 from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf, swf
 from heuristics.policy import UNIT_ROUND, Ints, Known, Parameter, PlanPolicy
-from heuristics.real_time import starts_in_time
 
 SIMPLE = (fcfs.POLICY, mc_sf.POLICY, mc_sf_total.POLICY, svf.POLICY, swf.POLICY, output_peak.POLICY)
 #: Lists of the search, the best ones, that are tried in the admission.
@@ -79,7 +78,7 @@ def _total(known: Known, requests: Requests, order: Ints) -> int:
     """Return a sum of completions, or of starts in rounds, that only the order decides."""
     if known.batch_time is UNIT_ROUND:
         return sum(starts_in_order(requests, order, known.memory))
-    return sum(starts_in_time(requests, order, known.memory, known.batch_time).completions)
+    return sum(starts_in_time(requests, order, known.memory, known.batch_time)[1])
 
 
 POLICY = PlanPolicy(

@@ -77,7 +77,12 @@ class ReservationRatio:
 
 
 class _ReservingRules(Rules):
-    def __init__(self, known: Known, chunk: int) -> None:
+    def __init__(self, known: Known) -> None:
+        chunk = known.values["chunk"]
+        if chunk < 0:
+            # In rounds a tick is a round.
+            chunk = ENGINE_CHUNK if known.ticks > 1 else 0
+        self.cuts_prompts = chunk > 0
         self._max_new: list[int] = known.upper.tolist()
         self._prompts: list[int] = known.prompts.tolist()
         self._ratio = ReservationRatio(exact(known.values["conservativeness"]))
@@ -88,7 +93,7 @@ class _ReservingRules(Rules):
         self._full = False
         self._retracted = False
         self._most_prefilled = chunk or _NO_LIMIT
-        #: What is prefilled in this round: request, tokens.
+        #: Prefills of this round: request, tokens.
         self._cut: list[tuple[int, int]] = []
         self._last_round = self._running = 0
 
@@ -148,6 +153,13 @@ class _ReservingRules(Rules):
         self._running = len(state.starts) + len(state.prefilling) + len(admitted)
         return admitted
 
+    def chunks(self, state: State) -> list[tuple[int, int]]:
+        del state
+        return self._cut
+
+    def next_eviction(self, state: State) -> int | None:
+        return state.now if state.tokens_next + self._growth(state) > state.memory else None
+
     def quiet(self) -> bool:
         return self._full
 
@@ -188,7 +200,7 @@ class _ReservingRules(Rules):
         return admitted
 
     def _reserved(self, state: State, request: int) -> int:
-        """Return what is charged for the output of a request that starts."""
+        """Return the charge for the output of a request that starts (tokens)."""
         return min(self._max_new[request] - state.kept(request), LARGEST_RESERVATION)
 
     def _to_prefill(self, state: State, request: int) -> int:
@@ -208,26 +220,6 @@ class _ReservingRules(Rules):
         return growth
 
 
-class _CuttingRules(_ReservingRules):
-    """The same with prompts that are cut."""
-
-    def chunks(self, state: State) -> list[tuple[int, int]]:
-        del state
-        return self._cut
-
-    def next_eviction(self, state: State) -> int | None:
-        return state.now if state.tokens_next + self._growth(state) > state.memory else None
-
-
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    chunk = known.values["chunk"]
-    if chunk < 0:
-        # In rounds a tick is a round.
-        chunk = ENGINE_CHUNK if known.ticks > 1 else 0
-    return (_CuttingRules if chunk else _ReservingRules)(known, chunk)
-
-
 POLICY = RoundPolicy(
     "sglang-ratio",
     clairvoyant=False,
@@ -238,5 +230,5 @@ POLICY = RoundPolicy(
         Parameter("conservativeness", 1.0, 0.0, 10.0, "factor on the first ratio"),
         Parameter("chunk", -1, -1, 1e9, _CHUNK, True),
     ),
-    rules=rules,
+    rules=_ReservingRules,
 )

@@ -10,11 +10,11 @@ Reference: ``heuristics/reference/srpt.py``.
 """
 
 from heuristics.policy import RoundPolicy
-from heuristics.preemption import FACTOR, PreemptiveRules, RemainingWork
+from heuristics.preemption import FACTOR, PreemptiveRules, Work
 
 POLICY = RoundPolicy(
     "srpt",
     keeps_tokens=True,
     parameters=(FACTOR,),
-    rules=lambda known: PreemptiveRules(known, RemainingWork(known, known.outputs, falls=True)),
+    rules=lambda known: PreemptiveRules(known, Work(known, known.outputs, falls=True)),
 )

@@ -1,19 +1,19 @@
 """Shortest remaining processing time by predictions, the middle of each interval (ours).
 
-As ``srpt``, with the output that stands in the middle of the prediction, rounded up, in place of
-the true one; a request that has made as many tokens is believed to make one more.
+The rules of ``srpt``, with the middle of the prediction, rounded up, for the true output.  A
+request that has made as many tokens is believed to make one more.
 
 Reference: ``heuristics/reference/srpt.py``.
 """
 
 from heuristics.policy import Known, RoundPolicy, Rules
-from heuristics.preemption import FACTOR, PreemptiveRules, RemainingWork
+from heuristics.preemption import FACTOR, PreemptiveRules, Work
 
 
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
     middle = (known.lower + known.upper + 1) // 2
-    return PreemptiveRules(known, RemainingWork(known, middle, falls=False))
+    return PreemptiveRules(known, Work(known, middle))
 
 
 POLICY = RoundPolicy(

@@ -13,8 +13,8 @@ again with its prompt.
 With ``asynchronous=yes`` a step is planned when the one before begins: what completes in that one
 still holds its blocks and its seat, what arrives in it waits.  An empty plan is made again.
 
-It is not clairvoyant and uses no prediction.  ``docs/policies.md`` has its parameters and says what
-is compared with the engine.
+The policy is not clairvoyant and uses no prediction.  ``docs/policies.md`` has its parameters, and
+the comparison with the engine.
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 
@@ -72,6 +72,7 @@ class EngineRules(Rules):
         self._budget = values["budget"] or (limits.server if self._cut else whole)
         self._most = values["running"] or limits.running
         self._long_prefill = values["long_prefill"]
+        self.cuts_prompts = known.ticks > 1 or values["chunk"] == "yes" or self._long_prefill > 0
         self._plain = self._block == 1 and not engine and not self._asynchronous
         self._longest = _ALL
         blocks = known.memory // self._block
@@ -112,8 +113,8 @@ class EngineRules(Rules):
             return None
         round_ = self._round + free // decoding * self._block
         free %= decoding
-        while free >= (begun := self._begins[round_ % self._block]):
-            free -= begun
+        while free >= (grown := self._begins[round_ % self._block]):
+            free -= grown
             round_ += 1
         return round_
 
@@ -158,12 +159,16 @@ class EngineRules(Rules):
         self._preempted = False
         return admitted
 
+    def chunks(self, state: State) -> list[tuple[int, int]]:
+        del state
+        return self._chunks
+
     def quiet(self) -> bool:
         # Blocks in use only grow until something ends; the budget is new in every round.
         return self._quiet
 
     def _settle(self, state: State) -> None:
-        """Count the blocks begun since the last plan, and note what has ended."""
+        """Count the new blocks since the last plan, and the requests that have ended."""
         if state.now < self._round:
             return
         passed = state.now - self._round
@@ -333,22 +338,6 @@ class EngineRules(Rules):
         )
 
 
-class ChunkRules(EngineRules):
-    """The rules with prompts in chunks, which the simulator asks for."""
-
-    def chunks(self, state: State) -> list[tuple[int, int]]:
-        del state
-        return self._chunks
-
-
-def rules(
-    known: Known, kinds: tuple[type[EngineRules], type[EngineRules]] = (EngineRules, ChunkRules)
-) -> Rules:
-    """Return the rules of one run, the second kind where prompts may be cut."""
-    cut = known.ticks > 1 or known.values["chunk"] == "yes" or known.values["long_prefill"] > 0
-    return kinds[cut](known)
-
-
 PARAMETERS = (
     Parameter("block", 0, 0, 4096, "tokens of a block (0: the engine's 16, 1 in tokens)", True),
     Parameter("budget", 0, 0, 1e9, _BUDGET, True),
@@ -366,5 +355,5 @@ POLICY = RoundPolicy(
     blind=True,
     keeps_tokens=True,
     parameters=PARAMETERS,
-    rules=rules,
+    rules=EngineRules,
 )

@@ -1,8 +1,8 @@
-"""The policies as their papers state them: slow, short, and to be read beside the paper.
+"""The policies as their papers state them: slow, short, and to be read with the paper.
 
-One function a policy, of the policy's name, with the lines or steps of its source beside the code;
+One function a policy, of the policy's name, with the lines or steps of its source next to the code;
 it takes an instance and what else it uses, and returns a schedule.  Every round is gone through and
-every sum is made from scratch.  The convention is that of this suite: a request started at round p
+every sum is made from scratch.  The convention of this suite holds: a request started at round p
 holds s + j tokens at time p + j for j = 1..o, so what is active at round t has p + o > t, and one
 may start in the very round in which another completes.
 
@@ -53,10 +53,7 @@ def references() -> dict[str, Callable[..., Schedule]]:
         module = importlib.import_module(f"{__name__}.{info.name}")
         for name, each in vars(module).items():
             own = getattr(each, "__module__", None) == module.__name__
-            if own and not name.startswith("_") and _makes_a_schedule(each):
+            returned = getattr(each, "__annotations__", {}).get("return")
+            if own and not name.startswith("_") and returned == "Schedule":
                 found[name.replace("_", "-")] = each
     return dict(sorted(found.items()))
-
-
-def _makes_a_schedule(each: object) -> bool:
-    return getattr(each, "__annotations__", {}).get("return") == "Schedule"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 from heuristics.reference.worker import Job, Worker
 from instances import Instance
@@ -26,17 +27,11 @@ def sglang_ratio(
 
 class _Reserving(Worker):
     keeps_tokens = True
+    max_new: Sequence[int]
 
-    def __init__(
-        self,
-        instance: Instance,
-        upper: Sequence[int],
-        order: str,
-        conservativeness: float,
-        draw: Callable[[], float],
-    ) -> None:
+    def __init__(self, instance: Instance, *given: Any) -> None:
         super().__init__(instance)
-        self.max_new, self.order, self.draw = upper, order, draw
+        self.max_new, self.order, conservativeness, self.draw = given
         self.first = min(Fraction(7, 10) * Fraction(str(conservativeness)), Fraction(1))
         self.last = Fraction(14, 100) * self.first
         self.step = (self.first - self.last) / 600

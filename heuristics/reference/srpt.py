@@ -16,7 +16,7 @@ from instances import Instance
 from schedules import Schedule, make_schedule
 
 Coefficients = tuple[int, int, int, int, int]
-#: Of a unit round, in picoseconds as if it were a nanosecond.
+#: Coefficients of a unit round, in picoseconds as if it were a nanosecond.
 UNIT: Coefficients = (1000, 0, 0, 0, 0)
 
 
@@ -47,7 +47,7 @@ def swf(instance: Instance, coefficients: Coefficients = UNIT) -> Schedule:
 def srpt(instance: Instance, factor: float, coefficients: Coefficients = UNIT) -> Schedule:
     """By the work that is left."""
     outputs = [request.output for request in instance.requests]
-    return _Remaining(instance, factor, coefficients, outputs).serve("srpt")
+    return _Preemptive(instance, outputs, factor, coefficients).serve("srpt")
 
 
 def srpt_predicted(
@@ -59,29 +59,32 @@ def srpt_predicted(
 ) -> Schedule:
     """By the work that is left if each output is in the middle of its prediction."""
     middle = [low + -((low - high) // 2) for low, high in zip(lower, upper, strict=True)]
-    return _Remaining(instance, factor, coefficients, middle).serve("srpt-predicted")
+    return _Preemptive(instance, middle, factor, coefficients).serve("srpt-predicted")
 
 
 def las(instance: Instance, factor: float, coefficients: Coefficients = UNIT) -> Schedule:
     """By the work that was done."""
-    return _Attained(instance, factor, coefficients).serve("las")
+    return _Attained(instance, [0] * len(instance), factor, coefficients).serve("las")
 
 
 class _Preemptive(Worker):
     keeps_tokens = True
 
-    def __init__(self, instance: Instance, factor: float, coefficients: Coefficients) -> None:
+    def __init__(
+        self, instance: Instance, believed: Sequence[int], factor: float, coefficients: Coefficients
+    ) -> None:
         super().__init__(instance)
+        self.believed = believed
         self.factor, self.coefficients = Fraction(str(factor)), coefficients
 
     def left(self, job: Job) -> int:
-        raise NotImplementedError
+        return max(1, self.believed[job.position] - job.made)
 
     def key_waiting(self, job: Job) -> Fraction:
-        raise NotImplementedError
+        return self.work(job, job.made, self.left(job), new=True)
 
     def key_running(self, job: Job) -> Fraction:
-        raise NotImplementedError
+        return self.work(job, job.made, self.left(job), new=False)
 
     def work(self, job: Job, made: int, tokens: int, new: bool) -> Fraction:
         return _work(self.instance, self.coefficients, job.prompt, made, tokens, new)
@@ -129,32 +132,7 @@ class _Preemptive(Worker):
         pass
 
 
-class _Remaining(_Preemptive):
-    def __init__(
-        self,
-        instance: Instance,
-        factor: float,
-        coefficients: Coefficients,
-        believed: Sequence[int],
-    ) -> None:
-        super().__init__(instance, factor, coefficients)
-        self.believed = believed
-
-    def left(self, job: Job) -> int:
-        return max(1, self.believed[job.position] - job.made)
-
-    def key_waiting(self, job: Job) -> Fraction:
-        return self.work(job, job.made, self.left(job), new=True)
-
-    def key_running(self, job: Job) -> Fraction:
-        return self.work(job, job.made, self.left(job), new=False)
-
-
 class _Attained(_Preemptive):
-    def left(self, job: Job) -> int:
-        del job
-        return 1
-
     def key_waiting(self, job: Job) -> Fraction:
         return self.key_running(job) + self.work(job, job.made, 1, new=True)
 

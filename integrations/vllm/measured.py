@@ -1,8 +1,8 @@
 """The figures of docs/measured.md: measured runs of vLLM next to simulated ones.
 
 ``python integrations/vllm/measured.py DATA`` makes docs/measured.csv and the page's table.  DATA
-has LLMServingSim's runs, a folder each, and ``profiles`` (commit 5daddb21 of
-casys-kaist/LLMServingSim); they are not part of the project.  ``--check`` compares page and CSV.
+has the runs, a folder each, and ``profiles`` of casys-kaist/LLMServingSim (commit 5daddb21), which
+the project does not contain.  ``--check`` compares page and CSV.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import pandas as pd
 
 from kvopt.methods.grammar import read_method
 from serving.batch_time import read_batch_time
-from serving.calibration import calibrated, latencies, simulate
-from serving.metrics import spreads
+from serving.calibration import calibrated, simulate
+from serving.metrics import latencies, spreads
 from serving.traces import TraceOptions
 from serving.traces.reading import read_trace
 
@@ -38,7 +38,7 @@ RULES = {
 }
 #: Figures are at the mean and at three percentiles.
 COLUMNS = ["run", "batch time", "rules", "TTFT: mean, p50, p90, p99", "TPOT", "E2EL"]
-#: What a layer computes besides attention, and how often.
+#: Operations of a layer besides attention, and their counts.
 _LAYER = {
     "layernorm": 2, "qkv_proj": 1, "qk_norm": 1, "rotary_emb": 1, "o_proj": 1, "gate_up_proj": 1,
     "act_fn": 1, "down_proj": 1,
@@ -72,17 +72,15 @@ def rounds(profile: Path, layers: int, budget: int, running: int, memory: int) -
 
 
 def figures(data: Path) -> Iterator[list[str]]:
-    """Yield the lines of the table: what was measured in seconds, then errors (%)."""
+    """Yield the lines of the table: measured seconds, then errors (%)."""
     for name, profile, layers, memory in RUNS:
         instance, report = read_trace(data / name, TraceOptions(memory=memory))
         assert report.measured is not None
         fitted = np.arange(len(instance)) % 2 == 0
         others = np.flatnonzero(~fitted)
         real = spreads(report.measured.take(others))
-        seconds = [
-            [f"{(value or 0) / 1000:.4g}" for value in each.values()] for each in real.values()
-        ]
-        yield [name, "", "measured", *map(", ".join, seconds)]
+        shown = [[f"{(x or 0) / 1000:.4g}" for x in each.values()] for each in real.values()]
+        yield [name, "", "measured", *map(", ".join, shown)]
         limits = report.settings.budget or 2048, report.settings.running or 256
         with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
             found = rounds(data / "profiles" / profile, layers, *limits, instance.memory)
@@ -115,7 +113,7 @@ def main() -> int:
     """Make the figures and the page's table, or check the table."""
     if sys.argv[1:] == ["--check"]:
         stale = page() != PAGE.read_text(encoding="utf-8")
-        print(f"stale: {PAGE.name}" if stale else "as it should be")
+        print(f"stale: {PAGE.name}" if stale else "fresh")
         return int(stale)
     pd.DataFrame(figures(Path(sys.argv[1])), columns=COLUMNS).to_csv(FIGURES, index=False)
     PAGE.write_text(page(), encoding="utf-8")

@@ -41,7 +41,7 @@ EXIT_BAD_USAGE = 2
 EXIT_REPORTED = 3
 EXIT_CONTRADICTION = 5
 
-#: What there is to complain of, line by line, and the exit code.
+#: Lines of complaint, and the exit code.
 _Verdict = tuple[Sequence[str], int]
 
 
@@ -58,7 +58,7 @@ _Verdict = tuple[Sequence[str], int]
     "solver-reported or proofs that are stale; 5 a bound exceeds a checked schedule: nothing is "
     "written; 130 interrupted (docs/best_known.md)",
 )
-@option("--store", "FILE | URL", "runs to be merged")
+@option("--store", "FILE", "runs to be merged")
 @option(
     "--check",
     is_flag=True,
@@ -91,8 +91,7 @@ def main(options: Options) -> int:
 def _merge(
     options: Options, known: Mapping[str, LibraryInstance], proved: dict[str, Known]
 ) -> _Verdict:
-    """Merge a store; ``proved`` takes what is known after it, each value proved here."""
-    # A store that cannot be read is told of before all certificates are evaluated.
+    """Merge a store; ``proved`` receives the new records."""
     with closing(Store(options.store, readonly=True)) as store:
         old = read_all(known, options.folder)
         merged, done = _merged(old, known, store)
@@ -114,9 +113,9 @@ def _merge(
 def _merged(
     old: dict[str, Known], known: Mapping[str, LibraryInstance], store: Store
 ) -> tuple[list[Known], bool]:
-    """Return what is known of every instance, in the library's order, and whether that is all.
+    """Return the new records in the library's order, and whether all runs are in them.
 
-    After Ctrl-C the others stay as they were; a ContradictionError names all that exclude others.
+    After Ctrl-C the other records stay.  A ContradictionError names all contradictions.
     """
     runs = runs_by_instance(store)
     merged, contradictions = [], []
@@ -125,12 +124,8 @@ def _merged(
     for sha in telling(wanted, "instances merged"):
         found, before = known[sha], old.get(sha)
         try:
-            claims = collect(
-                found.instance,
-                runs.get(sha, []) if done else [],
-                store,
-                -1 if before is None else before.kept_up_to,
-            )
+            kept = before.kept_up_to if before else None
+            claims = collect(found.instance, runs.get(sha, []) if done else [], store, kept)
             now = merge(found.instance, found.file, before, claims, found.planted)
         except KeyboardInterrupt:
             done, now, claims = False, before, Claims()
@@ -147,16 +142,15 @@ def _merged(
 
 
 def _changes(known: Known | None, entry: Entry) -> Iterator[str]:
-    """Yield a line for each value that has changed, and for another standing."""
+    """Yield a line for each changed value, and for another standing."""
     before, lower = known and known.entry, entry.lower
     by = lower.method
     if isinstance(lower, SolverReported):
         by = f"{by}, solver-reported; certified {lower.certified.value}"
-    for side, now, told in (("upper", entry.upper, entry.upper.method), ("lower", lower, by)):
-        was = before and getattr(before, side).value
+    for side, now, method in (("upper", entry.upper, entry.upper.method), ("lower", lower, by)):
+        was = getattr(before, side).value if before else "new"
         if was != now.value:
-            shown = "new" if was is None else was
-            yield f"{entry.instance}: {side} {shown} -> {now.value} ({told})"
+            yield f"{entry.instance}: {side} {was} -> {now.value} ({method})"
     if before and before.standing != entry.standing:
         changed = f"{STANDINGS[before.standing]} -> {STANDINGS[entry.standing]}"
         yield f"{entry.instance}: {changed} ({entry.reason})"
@@ -170,25 +164,22 @@ def _verify(
         return [f"{folder / REGISTRY_FILE}: there is none"], EXIT_FAULTS
     found = list(faults(registry, known, folder, proved))
     if strict:
-        # A registry grows store by store; whoever checks one wants the whole library.
         found += missing(registry, library_by_hash())
     if found:
         return found, EXIT_FAULTS
     print(_summary(registry))
-    told = [
-        *(
-            f"{each.instance}: NOT CERTIFIED: bound {each.lower.value} is {each.rests_on}; "
-            f"{each.certified.value} is certified; {each.reason}"
-            for each in registry.instances
-            if each.reported_only
-        ),
-        *(
-            f"{entry.instance}: STALE: the proof of {proof.method} was made by other sources or "
-            "another solver than today's"
-            for entry, proof in stale_proofs(registry)
-        ),
+    lines = [
+        f"{each.instance}: NOT CERTIFIED: bound {each.lower.value} is {each.rests_on}; "
+        f"{each.certified.value} is certified; {each.reason}"
+        for each in registry.instances
+        if each.reported_only
     ]
-    return told, EXIT_REPORTED if told and strict else EXIT_OK
+    lines += [
+        f"{entry.instance}: STALE: the proof of {proof.method} was made by other sources or "
+        "another solver than today's"
+        for entry, proof in stale_proofs(registry)
+    ]
+    return lines, EXIT_REPORTED if lines and strict else EXIT_OK
 
 
 def _summary(registry: Registry) -> str:

@@ -1,4 +1,4 @@
-"""Claims of stored runs about an instance, as far as they can be taken at all."""
+"""Claims of stored runs about an instance, without those that must not be taken."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from schedules import Schedule, check_schedule, make_schedule
 from schedules.evidence import CONSTRUCTION, VOLUMES, believed, names_proof
 from schedules.model import easier_by
 from support.jsonfile import first_fault
+from support.text import one_line
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,8 @@ _COLUMNS = tuple(each.name for each in fields(StoredRun))
 class Claims:
     """Claims of a store about one instance.
 
-    That is the best schedule that the checker accepts, bounds with the certificates that prove
-    them, bounds that solvers report, runs whose engine's own search met the schedule of the same
-    run, and a note for everything that could not be taken.
+    These are the best schedule that the checker accepts, bounds with their certificates, bounds
+    that solvers report, runs whose engine's own search met its own schedule, and notes on the rest.
     """
 
     upper: tuple[Upper, Schedule] | None = None
@@ -74,10 +74,7 @@ class Claims:
 
 
 def runs_by_instance(store: Store) -> dict[str, list[StoredRun]]:
-    """Return the stored runs in rounds by the hash of their instance, oldest first.
-
-    Those in seconds are another problem, which the hash does not tell apart.
-    """
+    """Return the stored runs in rounds by the hash of their instance, oldest first."""
     found: dict[str, list[StoredRun]] = defaultdict(list)
     for batch_time, *row in store.select("batch_time", *_COLUMNS):
         if batch_time:
@@ -94,16 +91,16 @@ def runs_by_instance(store: Store) -> dict[str, list[StoredRun]]:
 
 
 def collect(
-    instance: Instance, runs: Sequence[StoredRun], store: Store, proved: int = -1
+    instance: Instance, runs: Sequence[StoredRun], store: Store, proved: int | None = None
 ) -> Claims:
-    """Return what runs claim of an instance.
+    """Return the claims of runs about an instance.
 
-    Schedules are checked once more, without cancelled attempts and without keeping tokens.
-    Certificates of any method are evaluated, sweeps only for more than ``proved`` (rounds) or than
-    another one here; other bounds must be believed (:func:`schedules.evidence.believed`).
+    Schedules are checked once more, as starts alone.  Certificates of any method are evaluated,
+    sweeps only for more than ``proved`` (rounds); other bounds must be believed
+    (:func:`schedules.evidence.believed`).
     """
     notes: list[str] = []
-    named = [each for run in runs if (each := _named(run, notes)) is not None]
+    named = [each for run in runs if (each := _canonical_run(run, notes)) is not None]
     upper = _best_schedule(instance, named, store, notes)
     certified: list[tuple[Certified, Certificate]] = []
     reported: list[Reported] = []
@@ -111,33 +108,31 @@ def collect(
     for run in named:
         if run.lower_bound is None:
             continue
-        bound = _certified(instance, run, store, upper and upper[0].value, proved, notes)
+        bound = _certified_bound(instance, run, store, upper and upper[0].value, proved, notes)
         if bound is not None:
             certified.append(bound)
-            proved = max(proved, bound[0].value)
-        source = run.bound_source
-        # What can be evaluated is, here, and is nobody's word.
-        word = word_counts(run.method)
+            proved = max(proved or 0, bound[0].value)
+        source, word = run.bound_source, word_counts(run.method)
         if names_proof(source) or not believed(run.status, run.detail, source, word=word):
             continue
-        told = store.schedule(run.key)
-        reported.append(_value(Reported, run, run.lower_bound, told, source=source))
+        document = store.schedule(run.key)
+        reported.append(_registry_value(Reported, run, run.lower_bound, document, source=source))
         if search_witness(run.method, run.status, run.tel, run.lower_bound, source):
             digest = made_by(run.method) if _is_of_today(instance, run) else ""
-            proofs.append(_value(Proof, run, run.lower_bound, told, made_by=digest))
-    about = [f"{instance.name}: {note}" for note in notes]
-    return Claims(upper, certified, reported, proofs, about)
+            proofs.append(_registry_value(Proof, run, run.lower_bound, document, made_by=digest))
+    return Claims(upper, certified, reported, proofs, [f"{instance.name}: {x}" for x in notes])
 
 
 def proof_of(finished: Finished) -> Proof | None:
-    """Return the proof that a run is which has just ended here, if it is one."""
+    """Return the proof of a run that has just ended here, or None."""
     run = StoredRun(**{name: getattr(finished.record, name) for name in _COLUMNS})
     value, source = run.lower_bound, run.bound_source
     if value is None or not search_witness(run.method, run.status, run.tel, value, source):
         return None
-    schedule = finished.schedule
-    told = None if schedule is None else {"provenance": schedule.provenance}
-    return _value(Proof, run, value, told, made_by=made_by(run.method))
+    provenance = finished.schedule.provenance if finished.schedule else None
+    return _registry_value(
+        Proof, run, value, {"provenance": provenance}, made_by=made_by(run.method)
+    )
 
 
 def volume_claim(instance: Instance, date: str) -> tuple[Certified, Certificate]:
@@ -153,12 +148,12 @@ def planted_claim(instance: Instance, starts: Sequence[int], date: str) -> tuple
     verdict = check_schedule(instance, schedule)
     if not verdict.valid:
         raise ValueError(f"{instance.name}: the planted schedule: {verdict.reason}")
-    told: dict[str, Any] = {"method": CONSTRUCTION, "found_by": CONSTRUCTION, "date": date}
-    return Upper(value=schedule.tel, seconds=0.0, **told), schedule
+    by: dict[str, Any] = {"method": CONSTRUCTION, "found_by": CONSTRUCTION, "date": date}
+    return Upper(value=schedule.tel, seconds=0.0, **by), schedule
 
 
-def _named(run: StoredRun, notes: list[str]) -> StoredRun | None:
-    """Return a run with its method as it is written everywhere; None if there is no such method."""
+def _canonical_run(run: StoredRun, notes: list[str]) -> StoredRun | None:
+    """Return a run with the canonical text of its method; None for an unknown one."""
     try:
         return replace(run, method=recorded_method(run.method).text)
     except MethodError as error:
@@ -167,12 +162,12 @@ def _named(run: StoredRun, notes: list[str]) -> StoredRun | None:
 
 
 def _is_of_today(instance: Instance, run: StoredRun) -> bool:
-    """Tell whether the sources that are here made a run, by its key."""
+    """Return whether today's sources made a run, by its key."""
     method = read_method(run.method, planned=True)
     names = ("seed", "time_limit", "memory_limit", "threads")
-    told: dict[str, Any] = {name: getattr(run, name) for name in names}
-    told |= {"code": fingerprint(method), "versions": versions(method)}
-    return Task(instance, run.instance, method, **told).key == run.key
+    fields: dict[str, Any] = {name: getattr(run, name) for name in names}
+    fields |= {"code": fingerprint(method), "versions": versions(method)}
+    return Task(instance, run.instance, method, **fields).key == run.key
 
 
 def _best_schedule(
@@ -184,11 +179,11 @@ def _best_schedule(
         if document is None:
             notes.append(f"{run.method} is stored without its schedule")
             continue
-        value = _value(Upper, run, tel, document, found_by=run.found_by)
+        value = _registry_value(Upper, run, tel, document, found_by=run.found_by)
         try:
             schedule = schedule_of(instance, document["starts"], value)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            notes.append(f"{run.method}: {' '.join(str(error).split())[:200]}")
+            notes.append(f"{run.method}: {one_line(error, 200)}")
             continue
         verdict = check_schedule(instance, schedule)
         if verdict.valid and schedule.tel == tel:
@@ -198,50 +193,50 @@ def _best_schedule(
     return None
 
 
-def _certified(
+def _certified_bound(
     instance: Instance,
     run: StoredRun,
     store: Store,
     upper: int | None,
-    proved: int,
+    proved: int | None,
     notes: list[str],
 ) -> tuple[Certified, Certificate] | None:
-    """Return the bound that the run's certificate proves, evaluated here; None without one."""
-    document = store.certificate(run.key)
-    if document is None:
+    """Return the bound that a run's certificate proves, evaluated here; None without one."""
+    found = store.certificate(run.key)
+    if found is None:
         return None
     try:
-        certificate = read_certificate(document)
-        if certificate.kind in ("sweep", "parts") and certificate.value <= proved:
+        certificate = read_certificate(found)
+        costly = certificate.kind in ("sweep", "parts")
+        if costly and proved is not None and certificate.value <= proved:
             return None
         assumed = certificate.upper_bound
         if assumed is not None and (upper is None or assumed < upper):
             raise CertificateError("it assumes a schedule better than any that is known")
-        # Prices may prove less than nothing; no TEL is below 0.
+        # Prices may prove a negative bound.
         evaluated = replace(certificate, value=max(0, evaluate(instance, certificate)))
         short = shrink(instance, evaluated)
     except CertificateError as error:
         notes.append(f"certificate of {run.method}: {error}")
         return None
     if short.value < certificate.value:
-        told = f"proves {short.value}, not {certificate.value}"
-        notes.append(f"certificate of {run.method} {told}")
-    told_of_run = store.schedule(run.key)
-    return _value(Certified, run, short.value, told_of_run, certificate=short.kind), short
+        notes.append(f"certificate of {run.method} proves {short.value}, not {certificate.value}")
+    document = store.schedule(run.key)
+    return _registry_value(Certified, run, short.value, document, certificate=short.kind), short
 
 
 def _is_team(method: str) -> bool:
-    """Tell whether several engines worked on a run: ``auto``, or a solver that is joined to it."""
+    """Return whether several engines worked on a run: ``auto``, or a joined solver."""
     read = recorded_method(method)
     return read.kind == "auto" or read.joined
 
 
-def _value(
+def _registry_value(
     kind: type[V], run: StoredRun, value: int, schedule: dict[str, Any] | None, **more: str
 ) -> V:
-    # The version of the sources stands in the schedule of the same run only.
-    told = (schedule or {}).get("provenance")
-    provenance = told if isinstance(told, dict) else {}
+    # Only the schedule of a run has the version of its sources.
+    provenance = (schedule or {}).get("provenance")
+    version = provenance.get("kvopt") if isinstance(provenance, dict) else None
     try:
         return kind(
             value=value,
@@ -249,9 +244,9 @@ def _value(
             date=run.finished_utc[:10],
             seconds=round(run.seconds, 2),
             seed=run.seed,
-            # A team's run names one of its engines; what a bound is by says its source.
+            # A team's run names only one of its engines.
             solver="" if kind in (Certified, Reported) and _is_team(run.method) else run.solver,
-            kvopt=str(provenance.get("kvopt") or ""),
+            kvopt=str(version or ""),
             git_commit=run.git_commit,
             **more,
         )

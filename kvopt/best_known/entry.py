@@ -1,8 +1,4 @@
-"""Entries of the registry: what runs and certificates have shown of an instance.
-
-Where a file lies follows from the instance's name.  What a bound rests on is its kind (``Lower``):
-a value cannot pass for certified while another one is evaluated.
-"""
+"""Entries of the registry: values of an instance that runs and certificates have shown."""
 
 from __future__ import annotations
 
@@ -18,12 +14,11 @@ from schedules.gap import gap
 
 SCHEMA = "kvopt.best_known/2"
 
-#: What has the rows of the ladder, below ``instances/``.
+#: File of the ladder's rows, below ``instances/``.
 LADDER_FILE = "ladder.csv"
 #: The method of a schedule from outside, whose ``found_by`` is what its file says.
 SUBMITTED = "submitted"
-#: What stands in the place of a method where a value is of none: the construction of an instance,
-#: what its sizes prove, and a schedule from outside.
+#: Sources of values without a method: the construction, the sizes, and a schedule from outside.
 NO_METHODS = (CONSTRUCTION, VOLUMES, SUBMITTED)
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -32,7 +27,7 @@ _FIRST_FAULT = Field(fail_fast=True)
 Rounds = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-#: Of an instance; the files below ``best_known/`` bear it, so it leads nowhere else.
+#: Name of an instance and of its files, which leads to no other folder.
 Name = Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
 
 
@@ -43,7 +38,7 @@ def _is_day(text: str) -> str:
 
 
 def today() -> str:
-    """Return the day that it is (UTC)."""
+    """Return the current day (UTC)."""
     return datetime.now(UTC).date().isoformat()
 
 
@@ -53,10 +48,9 @@ CertificateKind = Literal["volumes", "prices", "sweep", "parts"]
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)
 class Value:
-    """What a run has shown of the optimum: a TEL, or an integer that no TEL is below (rounds).
+    """A value of a run: a TEL, or an integer that no TEL is below (rounds).
 
-    Method and seed are those of the run (:data:`NO_METHODS` are of none), the date is the UTC day
-    on which it ended, ``solver`` the name and version of its one engine.
+    The date is the UTC day of the run's end, ``solver`` the name and version of its one engine.
     """
 
     value: Rounds
@@ -71,13 +65,13 @@ class Value:
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)
 class Upper(Value):
-    """The TEL of a checked schedule; ``found_by`` is what found it, in the run's own words."""
+    """The TEL of a checked schedule; ``found_by`` names its finder in the run's own words."""
 
     found_by: Line
 
     @property
     def by(self) -> str:
-        """The method, and of a schedule from outside what found it."""
+        """Method; for a schedule from outside with its finder."""
         outside = self.method == SUBMITTED and self.found_by
         return f"{self.method}: {self.found_by}" if outside else self.method
 
@@ -92,7 +86,7 @@ class Certified(Value):
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)
 class Reported(Value):
-    """A bound that a solver or a search of ours reports; ``source`` is what it rests on."""
+    """A bound that a solver or a search of ours reports; ``source`` is its support."""
 
     source: Line
 
@@ -107,9 +101,7 @@ class _Above:
     @model_validator(mode="after")
     def _exceeds(self) -> Self:
         if self.value <= self.certified.value:
-            raise ValueError(
-                f"expected more than what is certified, {self.certified.value}, found {self.value}"
-            )
+            raise ValueError(f"expected more than certified {self.certified.value}: {self.value}")
         return self
 
 
@@ -129,7 +121,7 @@ class Construction(_Above):
 
     @property
     def method(self) -> str:
-        """As that of a run."""
+        """Method, as of a run."""
         return CONSTRUCTION
 
     @property
@@ -145,7 +137,7 @@ Lower = Annotated[Certified | SolverReported | Construction, Field(discriminator
 class Proof(Value):
     """A run in which an engine's own search proved the TEL of ``upper`` optimal.
 
-    ``made_by`` is the digest of what it rests on, empty where other sources made the run.
+    ``made_by`` is the digest of its support, empty where other sources made the run.
     """
 
     made_by: Annotated[str, Field(pattern=r"^([0-9a-f]{16})?$")]
@@ -177,11 +169,11 @@ class History:
 
 @dataclass(frozen=True, config=_CONFIG)
 class Entry:
-    """All that is known of one instance: name, file below ``instances/``, hash, requests, tokens.
+    """Record of one instance: name, file below ``instances/``, hash, requests, tokens.
 
-    ``standing`` is what is known of the optimum by the rule of evidence
-    (:mod:`schedules.evidence`), and ``reason`` why.  ``upper`` is the best checked schedule,
-    ``lower`` the best bound, ``history`` what they were before, ``proofs`` one run a method.
+    ``standing`` is the verdict on the optimum by the rule of evidence (:mod:`schedules.evidence`),
+    with its ``reason``.  ``upper`` is the best checked schedule, ``lower`` the best bound,
+    ``history`` has earlier values, ``proofs`` one run a method.
     """
 
     instance: Name
@@ -198,7 +190,7 @@ class Entry:
 
     @property
     def opt(self) -> bool:
-        """Return whether ``upper`` is the optimum by two independent proofs."""
+        """Return whether two independent proofs show that ``upper`` is the optimum."""
         return self.standing == "opt"
 
     @property
@@ -209,9 +201,8 @@ class Entry:
     @property
     def reported_only(self) -> bool:
         """Return whether the bound or the optimum rests on a solver's report alone."""
-        if isinstance(self.lower, SolverReported):
-            return True
-        return self.opt and not isinstance(self.lower, Certified)
+        uncertified = not isinstance(self.lower, Certified)
+        return isinstance(self.lower, SolverReported) or (self.opt and uncertified)
 
     @property
     def rests_on(self) -> str:

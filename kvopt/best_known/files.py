@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +17,12 @@ from instances import Instance
 from instances.named import FOLDER as LIBRARY
 from kvopt.best_known.entry import ENTRIES, REGISTRY, SCHEMA, Entry, Registry, Upper
 from schedules import Schedule, make_schedule
-from schedules.files import schedule_document
 from support.inputs import LARGEST_CERTIFICATE
 from support.jsonfile import (
     FileError,
     file_schema,
     first_fault,
-    read_bytes,
+    holds,
     read_object,
     write_together,
 )
@@ -45,7 +45,7 @@ class RegistryError(ValueError):
 
 
 def digest(entries: Iterable[Entry]) -> str:
-    """Return the SHA-256 of the entries in canonical JSON; it tells an edit by hand."""
+    """Return the SHA-256 of the entries in canonical JSON, against edits by hand."""
     document = ENTRIES.dump_python(tuple(entries), mode="json")
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -79,7 +79,7 @@ def read_entries(folder: Path) -> dict[str, Entry]:
 
 
 def format_registry(entries: Iterable[Entry]) -> str:
-    """Return the text of the registry, with a seed only where there is one."""
+    """Return the text of the registry."""
     entries = tuple(entries)
     document = {"schema": SCHEMA, "digest": digest(entries)}
     shown = ENTRIES.dump_python(entries, mode="json", exclude_none=True)
@@ -98,15 +98,10 @@ def format_schemas() -> dict[str, str]:
     return {file: json.dumps(schema, indent=1) + "\n" for file, schema in schemas.items()}
 
 
-def format_schedule(instance: Instance, starts: Sequence[int], upper: Upper) -> str:
-    """Return the text of a schedule file: the starts alone, and what the entry says of the run."""
-    return json.dumps(schedule_document(schedule_of(instance, starts, upper))) + "\n"
-
-
 def schedule_of(instance: Instance, starts: Sequence[int], upper: Upper) -> Schedule:
-    """Return the schedule that an entry has, as its file tells it."""
-    told = ("found_by", "solver", "kvopt", "git_commit", "date")
-    provenance = {name: getattr(upper, name) for name in told}
+    """Return a schedule of starts alone, with an entry's provenance."""
+    names = ("found_by", "solver", "kvopt", "git_commit", "date")
+    provenance = {name: getattr(upper, name) for name in names}
     return make_schedule(instance, starts, upper.method, provenance=provenance)
 
 
@@ -114,13 +109,13 @@ def format_certificate(instance: Instance, certificate: Certificate) -> str:
     """Return the text of a certificate file, with the hash of its instance."""
     from formulations.certificates.certificate_file import certificate_document  # see above
 
-    told = {"schema": CERTIFICATE_SCHEMA, "instance": instance.name}
-    document = told | {"instance_sha256": instance.sha256}
-    return json.dumps(document | certificate_document(certificate)) + "\n"
+    naming = {"instance": instance.name, "instance_sha256": instance.sha256}
+    document = {"schema": CERTIFICATE_SCHEMA} | naming | certificate_document(certificate)
+    return json.dumps(document) + "\n"
 
 
 def read_certificate_file(path: Path, instance: Instance) -> Certificate:
-    """Read a certificate file; a CertificateError says what is wrong, or of another instance."""
+    """Read a certificate file of an instance, or raise a CertificateError."""
     from formulations.certificates.certificate_file import read_certificate  # see above
 
     try:
@@ -134,12 +129,12 @@ def read_certificate_file(path: Path, instance: Instance) -> Certificate:
 
 
 def schedule_path(name: str) -> str:
-    """Return where the schedule of an instance of the library is, below ``best_known/``."""
+    """Return the path of an instance's schedule below ``best_known/``."""
     return f"schedules/{name}.json"
 
 
 def certificate_path(name: str) -> str:
-    """Return where the certificate of its best certified bound is, below ``best_known/``."""
+    """Return the path of an instance's certificate below ``best_known/``."""
     return f"bounds/{name}.json"
 
 
@@ -147,11 +142,9 @@ def write_files(folder: Path, texts: dict[str, str]) -> None:
     """Write files given by their paths below a folder, all or none, the registry itself last."""
     changed: dict[Path, bytes] = {}
     for path in sorted(texts, key=lambda path: (path == REGISTRY_FILE, path)):
-        target, data = folder / path, texts[path].encode()
-        if target.exists() and read_bytes(target) == data:
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        changed[target] = data
+        if not holds(folder / path, texts[path]):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            changed[folder / path] = texts[path].encode()
     write_together(changed)
 
 
@@ -159,26 +152,19 @@ def proof_file(folder: Path, name: str) -> Path:
     """Return the path of an entry's proof; a RegistryError if a link leads out of the folder."""
     base = folder / PROOFS
     path = base / name
-    # Not Path.resolve, which ends in a RuntimeError where a link leads to itself.
+    # Path.resolve raises a RuntimeError for a loop of links.
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(base)):
         raise RegistryError(f"{path}: a link that leads out of {base}")
     return path
 
 
 def left_over(folder: Path, names: Iterable[str]) -> list[str]:
-    """Return all below ``best_known/``, or called like it, that is no proof of the named ones."""
+    """Return the files below ``best_known/``, or of such a name, that belong to no entry."""
     proofs = {
         PROOFS + "/" + each(name) for name in names for each in (schedule_path, certificate_path)
     }
-    used = {*OWNED, *proofs}
     folders = {PROOFS} | {os.path.dirname(each) for each in proofs}
-    found = [(each.path, each) for each in os.scandir(folder) if each.name.startswith(PROOFS)]
-    extra = []
-    while found:
-        path, entry = found.pop()
-        name = Path(path).relative_to(folder).as_posix()
-        if name in folders and entry.is_dir(follow_symlinks=False):
-            found += [(each.path, each) for each in os.scandir(path)]
-        elif name not in used:
-            extra.append(name)
-    return sorted(extra)
+    found = [*folder.glob(f"{PROOFS}*"), *(folder / PROOFS).rglob("*")]
+    names = {each.relative_to(folder).as_posix(): each for each in found}
+    plain = {name for name in folders & {*names} if stat.S_ISDIR(names[name].lstat().st_mode)}
+    return sorted({*names} - {*OWNED, *proofs} - plain)

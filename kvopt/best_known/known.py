@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 
@@ -32,9 +33,9 @@ from kvopt.best_known.files import (
     RegistryError,
     certificate_path,
     format_certificate,
-    format_schedule,
     proof_file,
     read_certificate_file,
+    schedule_of,
     schedule_path,
 )
 from kvopt.best_known.library import LibraryInstance
@@ -48,8 +49,12 @@ from kvopt.methods.witness import (
 )
 from schedules import Schedule, check_schedule
 from schedules.evidence import CONSTRUCTION, Statement, Verdict, Witness, contradictions, judge
-from schedules.files import read_schedule
+from schedules.files import read_schedule, schedule_document
 from support.jsonfile import FileError, holds
+from support.text import one_line
+
+#: Characters of a value in a message.
+_LONGEST = 150
 
 
 class ContradictionError(Exception):
@@ -70,7 +75,7 @@ class Known:
 
     @property
     def kept_up_to(self) -> int:
-        """The bound (rounds) up to which no other bare certificate takes the place of this one."""
+        """Bound (rounds) up to which no other bare certificate replaces this one."""
         return self.entry.certified.value - (not self.certificate.bare)
 
     @property
@@ -80,61 +85,51 @@ class Known:
 
     def texts(self, instance: Instance) -> dict[str, str]:
         """Return the texts of both files, by their paths below ``best_known/``."""
-        starts, upper = self.schedule.starts, self.entry.upper
+        schedule = schedule_of(instance, self.schedule.starts, self.entry.upper)
         return {
-            schedule_path(instance.name): format_schedule(instance, starts, upper),
+            schedule_path(instance.name): json.dumps(schedule_document(schedule)) + "\n",
             certificate_path(instance.name): format_certificate(instance, self.certificate),
         }
 
     def faults(self, found: LibraryInstance, folder: Path) -> Iterator[str]:
-        """Yield one line for everything that is wrong with the entry; both files are proved."""
-        instance, about = found.instance, self.entry.instance
-        for path, text in self.texts(instance).items():
+        """Yield one line for everything that is wrong with the entry and its files."""
+        about = self.entry.instance
+        for path, text in self.texts(found.instance).items():
             file = proof_file(folder, path)
-            # So what a schedule's file tells of its run is what the entry tells of it.
             if not holds(file, text):
                 yield f"{about}: {file}: not what is written of its entry"
-        gone = list(_proof_faults(self.entry))
-        for line in (
-            *self._fact_faults(found),
-            *_name_faults(self.entry),
-            # Without its model a proof cannot be judged by the rule.
-            *(gone or self._rule_faults(instance)),
-            *_history_faults(self.entry),
-        ):
+        for line in (*self._merge_faults(found), *_name_faults(self.entry)):
             yield f"{about}: {line}"
 
-    def _fact_faults(self, found: LibraryInstance) -> Iterator[str]:
-        """Yield what excludes the instance, its construction, or the entry's other bound."""
-        entry, instance = self.entry, found.instance
-        lower, optimum = entry.lower, instance.known_optimum
-        facts = (instance.name, found.file, len(instance), instance.memory)
-        told = (entry.instance, entry.file, entry.n, entry.memory)
-        if facts != told:
-            yield f"the entry says {told}, the library {facts}"
-        if wrong := contradiction(instance, entry.upper, [lower]):
-            yield wrong
-        if isinstance(lower, SolverReported) and not word_counts(lower.method):
-            yield f"{lower.method} is no solver of the project: it reports no bound"
-        if isinstance(lower, Construction) and lower.value != optimum:
-            yield f"{lower.value} by construction, the instance says {optimum}"
-        if optimum is not None and lower.value < optimum:
-            yield f"the bound is below the optimum by construction, {optimum}"
-        planted = CONSTRUCTION in (entry.upper.method, entry.upper.found_by)
+    def _merge_faults(self, found: LibraryInstance) -> Iterator[str]:
+        """Yield each field that a merge of the entry with nothing else would change."""
+        entry, upper = self.entry, self.entry.upper
+        try:
+            merged = merge(found.instance, found.file, self, Claims(), found.planted)
+        except (ContradictionError, MethodError, KeyError) as error:
+            yield str(error).removeprefix(f"{entry.instance}: ")
+            return
+        assert merged is not None
+        for field in fields(entry):
+            found_value, expected = getattr(entry, field.name), getattr(merged.entry, field.name)
+            if found_value != expected:
+                texts = [one_line(each, _LONGEST) for each in (expected, found_value)]
+                yield f"{field.name}: expected {texts[0]}, found {texts[1]}"
+        if isinstance(entry.lower, SolverReported) and not word_counts(entry.lower.method):
+            yield f"{entry.lower.method} is no solver of the project: it reports no bound"
+        planted = CONSTRUCTION in (upper.method, upper.found_by)
         if planted and found.planted != tuple(self.schedule.starts):
             yield "the schedule is not that of the construction"
-
-    def _rule_faults(self, instance: Instance) -> Iterator[str]:
-        """Yield one line if the optimum is claimed otherwise than the rule says."""
-        entry, proved = self.entry, (self.certificate.kind, self.certificate.value)
-        rule = decide(instance, entry.upper.value, entry.lower.value, entry.proofs, proved)
-        if (entry.standing, entry.reason) != (rule.standing, rule.reason):
-            told = f"{entry.standing} ({entry.reason})"
-            yield f"{told}, the rule says {rule.standing} ({rule.reason})"
+        if entry.history.upper[-1:] != (Step(upper.value, upper.method, upper.date),):
+            yield f"the upper history does not end with {upper.value}, as the entry has it"
+        for side, sign in (("upper", -1), ("lower", 1)):
+            for before, after in pairwise(getattr(entry.history, side)):
+                if sign * (after.value - before.value) <= 0 or after.date < before.date:
+                    yield f"the {side} history does not improve at every step"
 
 
 def _name_faults(entry: Entry) -> Iterator[str]:
-    """Yield methods that there are not, or are written otherwise, and days that are yet to come."""
+    """Yield unknown methods, other spellings of methods, and days of the future."""
     steps = (*entry.history.upper, *entry.history.lower)
     values = (entry.upper, entry.lower, entry.certified, *entry.proofs, *steps)
     for text in sorted({each.method for each in values}.difference(NO_METHODS)):
@@ -145,36 +140,6 @@ def _name_faults(entry: Entry) -> Iterator[str]:
             yield f"{text}: {error}"
     for day in sorted({each.date for each in values if each.date > today()}):
         yield f"{day}: expected a past day, today is {today()} (UTC)"
-
-
-def _proof_faults(entry: Entry) -> Iterator[str]:
-    """Yield what is wrong with the runs that are said to have proved the optimum."""
-    methods = [proof.method for proof in entry.proofs]
-    if len(set(methods)) < len(methods):
-        yield f"expected one proof a method, found {', '.join(methods)}"
-    for proof in entry.proofs:
-        try:
-            engine_witness(proof.method, proof.value)
-        except (MethodError, KeyError) as error:
-            yield f"proof: {error}"
-            return
-        if proof.value != entry.upper.value:
-            yield f"proof of {proof.method}: {proof.value}, expected {entry.upper.value}"
-
-
-def _history_faults(entry: Entry) -> Iterator[str]:
-    upper, lower, history = entry.upper, entry.lower, entry.history
-    if history.upper[-1:] != (Step(upper.value, upper.method, upper.date),):
-        yield f"the upper history does not end with {upper.value}, as the entry has it"
-    if not history.lower or history.lower[-1].value != lower.value:
-        yield f"the lower history does not end with {lower.value}"
-    # A certificate takes the place of an equal bound, and its day is that of the value.
-    elif history.lower[-1].date > lower.date:
-        yield f"the lower history ends after {lower.date}"
-    for side, steps, sign in (("upper", history.upper, -1), ("lower", history.lower, 1)):
-        for before, after in pairwise(steps):
-            if sign * (after.value - before.value) <= 0 or after.date < before.date:
-                yield f"the {side} history does not improve at every step"
 
 
 def read_known(
@@ -193,8 +158,11 @@ def read_known(
     try:
         path = proof_file(folder, schedule_path(instance.name))
         schedule = read_schedule(path)
-        if fault := _schedule_fault(entry, instance, schedule):
-            raise DamagedError(f"{entry.instance}: {path}: {fault}")
+        verdict, tel = check_schedule(instance, schedule), schedule.tel
+        more = schedule.attempts or schedule.kept or schedule.engine_accounting
+        if not verdict.valid or more or tel != entry.upper.value:
+            fault = f"expected starts alone and TEL {entry.upper.value}, found TEL {tel}"
+            raise DamagedError(f"{entry.instance}: {path}: {fault if verdict.valid else verdict}")
         path = proof_file(folder, certificate_path(instance.name))
         known = Known(entry, schedule, read_certificate_file(path, instance))
         if (before and before.proved) != known.proved:
@@ -206,18 +174,8 @@ def read_known(
     return known
 
 
-def _schedule_fault(entry: Entry, instance: Instance, schedule: Schedule) -> str:
-    verdict = check_schedule(instance, schedule)
-    if not verdict.valid:
-        return str(verdict)
-    if schedule.attempts or schedule.kept or schedule.engine_accounting:
-        return "expected starts alone, found attempts"
-    same = schedule.tel == entry.upper.value
-    return "" if same else f"TEL {schedule.tel}, the entry says {entry.upper.value}"
-
-
 def _evaluate(instance: Instance, known: Known) -> None:
-    """Evaluate a certificate, which must be of the kind and of the value that the entry states."""
+    """Evaluate a certificate, whose kind and value the entry must state."""
     certificate, claimed, tel = known.proved
     if certificate.upper_bound is not None and certificate.upper_bound < tel:
         raise CertificateError(
@@ -241,10 +199,10 @@ def merge(
     claims: Claims,
     planted: Sequence[int] | None = None,
 ) -> Known | None:
-    """Return what is known of an instance now; None while no run has a schedule of it.
+    """Return the new record of an instance; None while no run has a schedule of it.
 
-    A value is replaced by a better one, a bound also by an equal one with a certificate, or with a
-    barer one.  ``planted`` are the starts (rounds) that the construction implies.
+    A better value replaces a value; an equal bound with a certificate, or a barer one, replaces a
+    bound.  ``planted`` are the starts (rounds) that the construction implies.
 
     Raises
     ------
@@ -252,29 +210,31 @@ def merge(
         If any bound, old or new, exceeds the best schedule, old or new.
     """
     before = old.entry if old else None
-    # Of equals the first is kept.
+    # The first of equal schedules stays.
     uppers = [*([(old.entry.upper, old.schedule)] if old else []), *filter(None, [claims.upper])]
     if not uppers:
         return None
-    first_day = before.history.upper[0].date if before else uppers[0][0].date
     if planted is not None:
         day = min(uppers, key=lambda each: each[0].value)[0].date
         uppers.append(planted_claim(instance, planted, day))
     upper, schedule = min(uppers, key=lambda each: each[0].value)
+    history = before.history if before else History((), ())
+    upper_steps = _extended_history(history.upper, upper)
+    first_day = upper_steps[0].date
     bounds = [*([(old.entry.certified, old.certificate)] if old else []), *claims.certified]
     bounds.append(volume_claim(instance, first_day))
     reported: list[Reported] = [*claims.reported]
     if before and isinstance(before.lower, SolverReported):
         reported.insert(0, before.lower)
-    proofs = [*(before.proofs if before else ()), *claims.proofs]
-    lowers: list[Value] = [*(value for value, _ in bounds), *reported, *proofs]
+    proofs = before.proofs if before else ()
+    lowers: list[Value] = [*(value for value, _ in bounds), *reported, *proofs, *claims.proofs]
     if wrong := contradiction(instance, upper, lowers):
         raise ContradictionError(f"{instance.name}: {wrong}")
     certified, certificate = max(bounds, key=lambda bound: (bound[0].value, bound[1].bare))
-    lower = _lower(instance, certified, reported, first_day)
-    kept = _proofs(proofs, upper.value, certificate_witness(certificate.kind, certified.value))
+    lower = _best_bound(instance, certified, reported, first_day)
+    witness = certificate_witness(certificate.kind, certified.value)
+    kept = _merged_proofs(proofs, claims.proofs, upper.value, witness)
     verdict = decide(instance, upper.value, lower.value, kept, (certificate.kind, certified.value))
-    history = before.history if before else History((), ())
     entry = Entry(
         instance=instance.name,
         file=file,
@@ -285,7 +245,7 @@ def merge(
         reason=verdict.reason,
         upper=upper,
         lower=lower,
-        history=History(_grown(history.upper, upper), _grown(history.lower, lower)),
+        history=History(upper_steps, _extended_history(history.lower, lower)),
         proofs=kept,
     )
     return Known(entry, schedule, certificate)
@@ -294,18 +254,18 @@ def merge(
 def decide(
     instance: Instance, upper: int, lower: int, proofs: Iterable[Proof], certified: tuple[str, int]
 ) -> Verdict:
-    """Decide what is known of the optimum, by the rule of evidence (:mod:`schedules.evidence`).
+    """Judge the optimum by the rule of evidence (:mod:`schedules.evidence`).
 
-    It has the best TEL and bound (rounds), the runs of engines that proved ``upper`` optimal, and
-    kind and value of the best certificate.
+    Its evidence: the best TEL and bound (rounds), runs of engines that proved ``upper`` optimal,
+    and kind and value of the best certificate.
     """
     engines = [engine_witness(each.method, each.value) for each in proofs]
     found = [*engines, certificate_witness(*certified)]
     return judge(upper, lower, found, construction=instance.known_optimum)
 
 
-def contradiction(instance: Instance, upper: Upper, lowers: Iterable[Value | Construction]) -> str:
-    """Return one line on the greatest bound above the schedule or the optimum by construction."""
+def contradiction(instance: Instance, upper: Upper, lowers: Iterable[Value]) -> str:
+    """Return a line on the greatest bound above the schedule or the optimum by construction."""
     by = f"the checked TEL {upper.value} ({upper.method}, {upper.date})"
     uppers = [Statement(upper.value, by)]
     bounds = [
@@ -320,11 +280,11 @@ def contradiction(instance: Instance, upper: Upper, lowers: Iterable[Value | Con
 
 
 def is_stale(proof: Proof) -> bool:
-    """Tell whether what a proof rests on has changed since, or is not known."""
+    """Return whether the support of a proof has changed since, or is unknown."""
     return proof.made_by != made_by(proof.method)
 
 
-def _lower(
+def _best_bound(
     instance: Instance, certified: Certified, reported: Iterable[Reported], day: str
 ) -> Lower:
     """Return the best bound: certified, else by construction, else what a solver reports."""
@@ -334,27 +294,29 @@ def _lower(
         return Construction(value=known, certified=certified, date=day)
     if best is None or best.value <= certified.value:
         return certified
-    told = {name: getattr(best, name) for name in Reported.__dataclass_fields__}
-    return SolverReported(**told, certified=certified)
+    given = {field.name: getattr(best, field.name) for field in fields(Reported)}
+    return SolverReported(**given, certified=certified)
 
 
-def _proofs(proofs: Iterable[Proof], upper: int, certificate: Witness) -> tuple[Proof, ...]:
-    """Return one proof of the upper bound for each method, in the place of a stale one.
+def _merged_proofs(
+    old: Iterable[Proof], new: Iterable[Proof], upper: int, certificate: Witness
+) -> tuple[Proof, ...]:
+    """Return one proof of the upper bound for each method; it replaces a stale one.
 
-    What a certificate proves by the same argument needs no run.
+    A new proof by the argument of a certificate of the same value is left out.
     """
     kept: dict[str, Proof] = {}
-    for proof in proofs:
+    for proof in (*old, *new):
         same = engine_witness(proof.method, proof.value).argument == certificate.argument
-        if same and certificate.value == upper:
+        if same and certificate.value == upper and proof not in old:
             continue
         if proof.value == upper and (proof.method not in kept or is_stale(kept[proof.method])):
             kept[proof.method] = proof
     return tuple(kept.values())
 
 
-def _grown(steps: tuple[Step, ...], value: Upper | Lower) -> tuple[Step, ...]:
-    """Return the best values by day; what a value of the same or an older day exceeds is none."""
+def _extended_history(steps: tuple[Step, ...], value: Upper | Lower) -> tuple[Step, ...]:
+    """Return the history with a value that it lacks; later steps go."""
     before = tuple(each for each in steps if each.date <= value.date)
     if before and before[-1].value == value.value:
         return before

@@ -1,4 +1,4 @@
-"""The instances that the registry may know: the committed library, and the ladder."""
+"""Instances of the registry: the committed library, and the ladder."""
 
 from __future__ import annotations
 
@@ -36,18 +36,15 @@ def library_by_hash() -> dict[str, LibraryInstance]:
 
 
 class WithLadder(Mapping[str, LibraryInstance]):
-    """A library by hash, and after it the ladder's instances in rounds, each drawn when asked for.
-
-    Looking one up raises ``InstanceFileError`` where it cannot be drawn.
-    """
+    """A library by hash, and after it the ladder's instances in rounds, each drawn on demand."""
 
     def __init__(self, library: Mapping[str, LibraryInstance]) -> None:
         self._found = dict(library)
-        rungs = ladder().items()
-        in_rounds = {rung.sha256: name for name, rung in rungs if not rung.in_seconds}
-        #: The hashes in their order, with the names of those that are drawn.
+        #: Hashes in order, with the names of drawn instances.
         self._names: dict[str, str] = dict.fromkeys(library, "")
-        self._names |= {sha: name for sha, name in in_rounds.items() if sha not in library}
+        for name, rung in ladder().items():
+            if not rung.in_seconds:
+                self._names.setdefault(rung.sha256, name)
 
     def __getitem__(self, sha256: str) -> LibraryInstance:
         name = self._names[sha256]

@@ -1,12 +1,8 @@
-"""Command: run stale proofs of optima again, or a method as one more proof.
-
-Each proof is written as it ends, so that the same command goes on where it was stopped, however.
-"""
+"""Command: run stale proofs of optima again, or a method as one more proof."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -41,16 +37,14 @@ EXIT_BAD_USAGE = 2
     fails={EXIT_BAD_USAGE: (RegistryError, FileError, MethodError, OSError)},
     interrupted="interrupted; the same command goes on",
     examples=("--stale --each 60", "am1_00 --by cpsat:cpsat-strong"),
-    codes="0 all were proved; 1 the time was up before, or a proof did not hold; 2 bad usage, or a "
-    "registry or file that cannot be read or written",
+    codes="0 all were proved; 1 a proof did not hold; 2 bad usage, or a registry or file that "
+    "cannot be read or written",
 )
 @argument("names", nargs=-1, metavar="[INSTANCE]...")
 @option("--stale", is_flag=True, help="run the proofs again that other sources or solvers made")
-@option("--drop", is_flag=True, help="with --stale: what does not hold leaves the registry")
 @option("--by", "METHOD", "enter a proof of INSTANCE by this method", default="")
 @option("--each", "S", "seconds of each run (default: 600)", read_seconds, 600.0)
 @option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
-@option("--time-limit", "S", "seconds of all together (default: none)", read_seconds, float("inf"))
 def main(options: Options) -> int:
     """Run stale proofs again, or a method as one more proof of INSTANCE.
 
@@ -63,17 +57,14 @@ def main(options: Options) -> int:
     if not options.by and not options.stale:
         raise UsageError("expected --stale or --by METHOD")
     code = EXIT_OK
-    for line, held in _prove(options, time.monotonic() + options.time_limit):
+    for line, held in _prove(options):
         print(line, flush=True)
         code = code if held else EXIT_OPEN
     return code
 
 
-def _prove(options: Options, deadline: float) -> Iterator[tuple[str, bool]]:
-    """Run what is wanted, what took least first; yield a line on each, and if it held.
-
-    A proof that does not hold any more stays in the registry unless it is to be dropped.
-    """
+def _prove(options: Options) -> Iterator[tuple[str, bool]]:
+    """Run the wanted proofs, the quickest first; yield a line on each, and if it held."""
     library, file = WithLadder(library_by_hash()), options.folder / REGISTRY_FILE
     registry = read_registry(options.folder)
     if registry is None:
@@ -95,39 +86,37 @@ def _prove(options: Options, deadline: float) -> Iterator[tuple[str, bool]]:
         wanted = [(each.sha256, proof.method) for each, proof in stale]
     for number, (sha, method) in enumerate(wanted, 1):
         entry, instance = entries[sha], library[sha].instance
-        told = f"[{number}/{len(wanted)}] {entry.instance}: {method}"
-        if time.monotonic() > deadline:
-            yield f"{told}: the time is up; the same command goes on", False
-            return
-        again, reason = _run(instance, entry, method, options.each)
-        if again is not None or options.drop:
-            entries[sha] = _with(instance, entry, method, again)
+        again = _run_proof(instance, entry, method, options.each)
+        how = f"NOT PROVED: {again}"
+        if isinstance(again, Proof):
+            entries[sha] = _entry_with(instance, entry, again)
             write_text(file, format_registry(entries.values()))
-        how = f"proved in {again.seconds:.1f} s" if again else f"NOT PROVED: {reason}"
-        yield f"{told}: {how}; {entries[sha].reason}", again is not None
+            how = f"proved in {again.seconds:.1f} s"
+        line = f"[{number}/{len(wanted)}] {entry.instance}: {method}: {how}; {entries[sha].reason}"
+        yield line, isinstance(again, Proof)
 
 
-def _run(instance: Instance, entry: Entry, method: str, limit: float) -> tuple[Proof | None, str]:
-    """Return a proof by a method, or None and why there is none."""
+def _run_proof(instance: Instance, entry: Entry, method: str, limit: float) -> Proof | str:
+    """Return a proof by a method, or the reason why there is none."""
     value = entry.upper.value
     alone = read_method(engine_witness(method, value).name, planned=True)
     finished = execute(Task(instance, instance.name, alone, time_limit=limit, threads=1))
     record, again = finished.record, proof_of(finished)
     if record.tel is not None and record.tel < value:
-        return None, f"a schedule of TEL {record.tel}, the registry has {value}"
+        return f"a schedule of TEL {record.tel}, the registry has {value}"
     if again is None or again.value != value:
         bound = f"{record.status}, TEL {record.tel}, bound {record.lower_bound}"
-        told = f"{bound} ({record.bound_source}) after {record.seconds:.1f} s"
-        return None, f"{told}; {record.detail}" if record.detail else told
-    return again, ""
+        reason = f"{bound} ({record.bound_source}) after {record.seconds:.1f} s"
+        return f"{reason}; {record.detail}" if record.detail else reason
+    return again
 
 
-def _with(instance: Instance, entry: Entry, method: str, again: Proof | None) -> Entry:
-    """Return an entry with a proof in the place of that of the same method, None for none."""
-    kept = {proof.method: proof for proof in entry.proofs} | {method: again}
-    proved = entry.certified.certificate, entry.certified.value
-    proofs = tuple(proof for proof in kept.values() if proof is not None)
-    verdict = decide(instance, entry.upper.value, entry.lower.value, proofs, proved)
+def _entry_with(instance: Instance, entry: Entry, again: Proof) -> Entry:
+    """Return an entry with a proof, which replaces an earlier one by the same method."""
+    by_method = {proof.method: proof for proof in entry.proofs} | {again.method: again}
+    upper, proved = entry.upper.value, (entry.certified.certificate, entry.certified.value)
+    proofs = tuple(by_method.values())
+    verdict = decide(instance, upper, entry.lower.value, proofs, proved)
     return replace(entry, proofs=proofs, standing=verdict.standing, reason=verdict.reason)
 
 

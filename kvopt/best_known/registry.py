@@ -24,12 +24,11 @@ from kvopt.best_known.side_by_side import side_by_side
 from support.jsonfile import holds
 from support.progress import telling
 
-#: Nothing that this process has proved before.
 _NONE: Mapping[str, Known] = MappingProxyType({})
 
 
 def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, Known]:
-    """Return the present values by hash, each proved anew: only what is proved is merged into."""
+    """Return the present records by hash, each proved anew."""
     entries = read_entries(folder)
     for sha, entry in entries.items():
         if sha not in known:
@@ -70,9 +69,8 @@ def faults(
 ) -> Iterator[str]:
     """Yield one line for everything that is wrong; nothing if every value is proved again.
 
-    Each schedule passes the checker, each certificate is evaluated in integers, each standing holds
-    by the rule, the history only improves, no file is left over, and each is to the byte what its
-    command writes.  What this process has ``proved`` before is not evaluated again.
+    Each schedule passes the checker, each certificate is evaluated in integers, and each file is to
+    the byte what its command writes.  Records that are ``proved`` are not evaluated again.
     """
     texts = format_schemas() | {REGISTRY_FILE: format_registry(registry.instances)}
     for file, text in texts.items():
@@ -93,31 +91,27 @@ def faults(
 def missing(registry: Registry, known: Mapping[str, LibraryInstance]) -> list[str]:
     """Return one line for each instance of the library that the registry lacks."""
     there = {entry.sha256 for entry in registry.instances}
-    return [
-        f"{found.instance.name}: the registry lacks this instance of the library"
-        for sha, found in known.items()
-        if sha not in there
-    ]
+    names = [found.instance.name for sha, found in known.items() if sha not in there]
+    return [f"{name}: the registry lacks this instance of the library" for name in names]
 
 
 def stale_proofs(registry: Registry) -> list[tuple[Entry, Proof]]:
-    """Return the proofs whose run rests on other sources or solvers than today's."""
-    return [
-        (entry, proof) for entry in registry.instances for proof in entry.proofs if is_stale(proof)
-    ]
+    """Return the proofs by other sources or solvers than today's."""
+    proofs = ((entry, proof) for entry in registry.instances for proof in entry.proofs)
+    return [(entry, proof) for entry, proof in proofs if is_stale(proof)]
 
 
 def _read_each(
     entries: Sequence[Entry],
     known: Mapping[str, LibraryInstance],
     folder: Path,
-    told: str,
+    words: str,
     proved: Mapping[str, Known],
 ) -> Iterator[tuple[Entry, Known | str]]:
-    """Yield each entry with its record, or the line of what is wrong; progress says ``told``."""
+    """Yield each entry with its record or its fault; progress shows the ``words``."""
     tasks = [(entry, _found(entry, known), folder, proved.get(entry.sha256)) for entry in entries]
     anew = side_by_side(_read, [task for task in tasks if task[-1] is None])
-    for task in telling(tasks, told):
+    for task in telling(tasks, words):
         yield task[0], next(anew) if task[-1] is None else _read(task)
 
 

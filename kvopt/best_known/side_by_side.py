@@ -1,4 +1,4 @@
-"""A function of many things, on all cores."""
+"""Parallel map on all cores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kvopt.runs.provenance import usable_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
-#: From so many things on: a process takes a second to begin.
+#: Fewest things for a pool: a process takes a second to start.
 SEVERAL = 20
 
 
@@ -25,27 +25,27 @@ class KilledError(RuntimeError):
 
 
 def side_by_side(function: Callable[[T], R], things: Sequence[T]) -> Iterator[R]:
-    """Yield what a function returns of each thing, in their order, from a pool of processes."""
+    """Yield the results of a function in order, from a pool of processes."""
     if len(things) < SEVERAL:
         yield from map(function, things)
         return
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(usable_cores(), context, _begin, (os.getpid(),))
     try:
-        # Not ``pool.map``, which cancels what a broken pool is about to end.
+        # pool.map would cancel the rest of a broken pool.
         waiting = deque(pool.submit(function, each) for each in things)
         while waiting:
             yield waiting.popleft().result()
     except BrokenProcessPool:
         raise KilledError("one of the processes was killed; is memory over?") from None
     finally:
-        # The executor would wait for what runs, minutes after Ctrl-C.
+        # Without waiting, which takes minutes after Ctrl-C.
         pool.shutdown(wait=False, cancel_futures=True)
         for child in multiprocessing.active_children():
             child.terminate()
 
 
 def _begin(parent: int) -> None:
-    """Leave Ctrl-C to the first process, and end where that is killed."""
+    """Ignore Ctrl-C, and end with the first process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)

@@ -20,7 +20,7 @@ from schedules.verdict import EXIT_CODES
 from support.jsonfile import FileError
 
 EXIT_BETTER, EXIT_NONE_BETTER, EXIT_CONTRADICTION = 0, 1, 5
-#: What solvers call their solution files, and ``--write-model`` its models.
+#: Suffixes of solution files, and of models by ``--write-model``.
 SOLUTIONS, MODELS = (".sol", ".txt"), (".mps", ".lp")
 Library = Mapping[str, LibraryInstance]
 
@@ -37,7 +37,7 @@ class Judged:
 def judge(paths: Iterable[Path], known: Library, folder: Path) -> Iterator[Judged]:
     """Judge files, each against the registry of a folder and the files before it.
 
-    A solution file is of the model of its name beside it, as ``a.sol`` of ``a.mps``.
+    A solution file ``a.sol`` belongs to the model ``a.mps`` in the same folder.
     """
     read_registry(folder)
     best: dict[str, tuple[int, Path]] = {}
@@ -51,9 +51,9 @@ def judge(paths: Iterable[Path], known: Library, folder: Path) -> Iterator[Judge
 def take(
     schedules: Iterable[Schedule], known: Library, folder: Path
 ) -> Iterator[tuple[Known | None, str]]:
-    """Merge schedules that are better; yield what is known then, or None, and a line on each.
+    """Merge better schedules; yield the new record, or None, and a line on each.
 
-    Everything else that the registry has of the instance is proved anew first.
+    The old record is proved anew first.
     """
     entries = read_entries(folder)
     for schedule in schedules:
@@ -75,42 +75,41 @@ def _judge(
     try:
         schedule = _read(path, known)
     except FileError as error:
-        told = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
-        return Judged(told, EXIT_CODES["malformed"])
+        line = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
+        return Judged(line, EXIT_CODES["malformed"])
     found, tel = known.get(schedule.instance_sha256), schedule.tel
     if found is None:
         why = "the library has no instance of its hash"
         if schedule.clock is not None:
             why = "a schedule in seconds, and the registry has instances in rounds only"
         return Judged(f"{path}: {schedule.instance!r}: {why}", EXIT_CODES["malformed"])
-    told = f"{path}: {found.instance.name}: "
-    # Also as one of its starts alone.
+    line = f"{path}: {found.instance.name}: "
+    # Also as starts alone.
     for each in (schedule, schedule_of(found.instance, schedule.starts, _upper(schedule))):
         verdict = check_schedule(found.instance, each)
         if not verdict.valid:
             note = "" if each is schedule else f"{schedule.easier}{OUTSIDE}; without that "
-            return Judged(f"{told}{note}{verdict}", verdict.exit_code)
+            return Judged(f"{line}{note}{verdict}", verdict.exit_code)
     before, of_it = best.get(schedule.instance_sha256, (tel + 1, path))
     if before <= tel:
-        return Judged(f"{told}TEL {tel}, no better than {of_it}", EXIT_NONE_BETTER)
+        return Judged(f"{line}TEL {tel}, no better than {of_it}", EXIT_NONE_BETTER)
     value = registered(found.instance, folder)
-    told += f"TEL {tel}, best known {value or 'none'}"
-    if value is None:
-        return Judged(told, EXIT_BETTER, schedule)
-    told += f": gap {value.compared(tel, None)}"
-    if value.upper <= tel:
-        return Judged(told, EXIT_NONE_BETTER)
-    return Judged(told, EXIT_BETTER, schedule)
+    line += f"TEL {tel}, best known {value or 'none'}"
+    if value is not None:
+        line += f": gap {value.compared(tel, None)}"
+        if value.upper <= tel:
+            return Judged(line, EXIT_NONE_BETTER)
+    return Judged(line, EXIT_BETTER, schedule)
 
 
 def _read(path: Path, known: Library) -> Schedule:
-    """Return the schedule of a file, by the model beside it where it is a solution file."""
+    """Return the schedule of a file, or of a solution file and its model."""
     if path.suffix.lower() not in SOLUTIONS:
         return read_schedule(path)
     models = [path.with_suffix(suffix) for suffix in MODELS]
     model = next((each for each in models if each.is_file()), None)
     if model is None:
-        raise FileError(f"{path}: expected its model beside it, found no {models[0].name}")
+        raise FileError(f"{path}: expected its model in the same folder, found no {models[0].name}")
     return schedule_of_solution(model, path, lambda sha: known[sha].instance)
 
 

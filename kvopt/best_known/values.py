@@ -1,4 +1,4 @@
-"""The registry's values as reports take them."""
+"""Values of the registry for reports."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from schedules.evidence import CERTIFICATE, Witness
 def known_values(
     folder: Path = FOLDER, among: Collection[str] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return what reports take of each instance of the registry, by the instance's hash.
+    """Return the values of the registry's instances, by hash, for reports.
 
-    ``among`` are the hashes that are asked for; None means all.  Values are in rounds, ``schedule``
-    is the path of a file, ``history`` begins with the oldest.  Nothing is evaluated.
+    ``among`` are the wanted hashes; None means all.  Values are in rounds, ``schedule`` is the path
+    of a file, ``history`` begins with the oldest.  Nothing is evaluated.
     """
     entries = read_entries(folder)
     if among is not None:

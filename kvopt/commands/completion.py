@@ -1,4 +1,4 @@
-"""Names that the shell proposes; files are listed, not imported, as a shell waits."""
+"""Names that the shell proposes; modules are listed, not imported, since a shell waits."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from support.command import Names
 
 
 def policy_names() -> list[str]:
-    """Return the policies: a file bears its policy's name."""
+    """Return the policies, from the names of their files."""
     modules = pkgutil.iter_modules(heuristics.policies.__path__)
     return sorted(module.name.replace("_", "-") for module in modules)
 
 
 def _suites() -> Iterable[str]:
-    from kvopt.suites import suites  # what only a shell asks for
+    from kvopt.suites import suites  # only a shell needs it
 
     return suites()
 
@@ -33,7 +33,7 @@ inputs = Names(lambda: chain(_suites(), library_files(), ladder()), or_files=Tru
 policies = Names(lambda: ["all", *policy_names()])
 solvers = Names(named_engines)
 formulation_names = Names(formulations)
-#: What ``kvopt show`` shows.
+#: Names for ``kvopt show``.
 shown_names = Names(lambda: chain(policy_names(), formulations(), named_engines()))
 predictions = Names(lambda: PREDICTIONS)
 clocks = Names(batch_times)

@@ -68,7 +68,7 @@ EXIT_EXECUTOR = 7
 
 
 class _Evaluate(Command):
-    """The command, whose first word may be that of another."""
+    """The command, whose first word may name another command."""
 
     def make_context(
         self,
@@ -113,14 +113,14 @@ def main(options: Options) -> int:
     """Run instances × methods × seeds, one process a run, and store every run.
 
     SUITE is a suite of --list or a .toml file, INSTANCE a name of the library, a file, a folder, a
-    glob or a trace; none with --report or --export: all that is stored.  What is stored is not run
-    again.
+    glob or a trace; none with --report or --export: all that is stored.  Stored runs are not
+    run again.
     """
-    if options.caller:  # a process of its own, whose rows stay: looking for garbage takes a tenth
+    if options.caller:  # in this process rows stay: collecting garbage takes a tenth
         gc.set_threshold(50_000, 20, 100)
     judge_options(options)
     if options.list:
-        from kvopt.commands.listing import listing  # what no run needs
+        from kvopt.commands.listing import listing  # no run needs it
 
         print(listing())
         return EXIT_OK
@@ -136,8 +136,7 @@ def main(options: Options) -> int:
         raise InputError("expected a method (see --list), found none")
     lost, tasks = unread(tasks)
     if lost and not tasks:
-        _complain_of(lost, options.program)
-        return EXIT_BAD_INPUT
+        return _complain_of(lost, options, EXIT_BAD_INPUT)
     _check_places(options)
     readonly = not options.inputs
     with closing(_open(store_of(options, readonly=readonly), readonly=readonly)) as store:
@@ -150,17 +149,22 @@ def main(options: Options) -> int:
             keep = partial(_keep, store, partial(complain, options.program))
             shown.follow(_results(todo, options, shown), keep)
         code = _finish(tasks, len(todo), time.monotonic() - started, store, options)
-    _complain_of(lost, options.program)
+    return _complain_of(lost, options, code)
+
+
+def _complain_of(lost: Iterable[str], options: Options, code: int) -> int:
+    for line in lost:
+        complain(options.program, line)
     return code
 
 
 def _planned(options: Options) -> list[Task]:
-    """Return the runs that are asked for; tell what traces and batch times are."""
+    """Return the runs of the options; print a line on each trace and batch time."""
 
     def listen(section: Section, instance: Instance, report: TraceReport) -> None:
-        tell(report.told(quiet=options.quiet))
+        tell(report.shown_lines(quiet=options.quiet))
         timed = report if instance.time_unit == "second" else None
-        # A suite runs as it is written, which is told; who names a trace is asked for a batch time.
+        # A suite runs with its default batch time; a trace alone needs a choice.
         wished = section.batch_time or (read_wish(DEFAULT) if section.name else None)
         if foreign := refuse_silent_default(timed, wished):
             tell([foreign])
@@ -182,7 +186,7 @@ def _planned(options: Options) -> list[Task]:
 
 
 def _check_places(options: Options) -> None:
-    """Find out before the runs what cannot be written or must not be."""
+    """Refuse outputs that cannot be written or must not be, before the runs."""
     kept = check_beside_store(options, "export")
     if options.report:
         rows = [Path(options.export)] if options.export else []
@@ -191,15 +195,10 @@ def _check_places(options: Options) -> None:
 
 
 def _open(where: str, *, readonly: bool) -> Store:
-    """Open the store to write into it, or else to read it, as on a disk where nothing can be."""
+    """Open the store to write into it, or to read it, as on a read-only disk."""
     file = Path(where)
     protected = file.is_file() and not all(os.access(each, os.W_OK) for each in (file, file.parent))
     return Store(where, readonly=readonly or protected)
-
-
-def _complain_of(lost: Iterable[str], program: str) -> None:
-    for line in lost:
-        complain(program, line)
 
 
 def _left(tasks: list[Task], store: Store, options: Options) -> list[Task]:
@@ -230,8 +229,8 @@ def _changed(tasks: list[Task], store: Store) -> Iterator[str]:
     stored = store.statuses()
     runs = Counter(each.method.text for each in tasks if (each.key, each.code) not in stored)
     for text, count in runs.items():
-        told = f"{text}: its sources have changed during the sweep (docs/sweeps.md)"
-        yield f"{told}: {counted(count, 'run')} will run again"
+        changed = f"{text}: its sources have changed during the sweep (docs/sweeps.md)"
+        yield f"{changed}: {counted(count, 'run')} will run again"
 
 
 def _results(tasks: list[Task], options: Options, shown: Display) -> Iterator[Finished]:
@@ -249,7 +248,7 @@ def _results(tasks: list[Task], options: Options, shown: Display) -> Iterator[Fi
 
 
 def _keep(store: Store, warn: Callable[[str], object], finished: Finished) -> None:
-    # On another machine the command was that of a worker.
+    # On another machine the record has the command of a worker.
     record = replace(finished.record, command=own_command())
     try:
         store.put(replace(finished, record=record), tell=warn)
@@ -263,7 +262,7 @@ def _keep(store: Store, warn: Callable[[str], object], finished: Finished) -> No
 
 
 def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: Options) -> int:
-    """Write what was asked for, print the summary, name what is wrong; return the exit code."""
+    """Write the outputs, print the summary and every fault; return the exit code."""
     keys = [task.key for task in tasks] if options.inputs else None
     runs = run_summaries(store, keys)
     if keys is not None and len(runs) < len(keys):
@@ -297,7 +296,7 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
 def _write(
     tasks: list[Task], keys: list[str] | None, store: Store, options: Options
 ) -> tuple[list[str], bool]:
-    """Print the ranking, write rows and report; return what was to be, and whether all is."""
+    """Print the ranking, write rows and report; return their paths, and whether all is written."""
     written = [options.export] if options.export else []
     if options.quiet and not (written or options.report):
         return [], True
@@ -311,10 +310,10 @@ def _write(
     from reports.results import Results
 
     others = bound_runs(store, keys)
-    beside = judged(store.rows(others, traces=False), store) if others else None
+    bounds = judged(store.rows(others, traces=False), store) if others else None
     known = known_values(among=set(frame["instance_sha256"]))
     instances = [task.instance for task in tasks if task.instance is not None]
-    results = Results(judged(frame, store, instances), known, beside)
+    results = Results(judged(frame, store, instances), known, bounds)
     if not options.quiet and (ranking := ranking_text(results)):
         print(f"\n{ranking}\n")
 

@@ -1,4 +1,4 @@
-"""The arguments of ``kvopt evaluate``."""
+"""Arguments of ``kvopt evaluate``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.usage import UsageError
 
 EXECUTORS = ("local", "dask")
 
-#: What decides which runs there are: instances, methods, seeds and limits.
+#: Options of the runs: instances, methods, seeds and limits.
 _RUNS = together(
     argument("inputs", nargs=-1, metavar="[SUITE | INSTANCE]...", type=completion.inputs),
     option(
@@ -37,7 +37,7 @@ _RUNS = together(
     DEPLOYMENT_OPTIONS,
 )
 
-#: Where and how the runs are carried out, kept and reported.
+#: Options of the execution, the store and the reports.
 _SWEEP = together(
     KEPT,
     option("--report", "DIR", "build the reports of these runs there"),

@@ -1,4 +1,4 @@
-"""The command ``evaluate.py leaderboard``: who is best by a store, in the terminal."""
+"""The command ``evaluate.py leaderboard``: the ranking of a store, in the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kvopt.store import StoreError
 from kvopt.store.export import ExportError, read_rows
 from support.command import Command, Options, option
 
-#: The word after ``evaluate.py``; a folder of this name is ``./leaderboard``.
+#: Word after ``evaluate.py``; a folder of this name is ``./leaderboard``.
 NAME = "leaderboard"
 
 
@@ -23,7 +23,7 @@ NAME = "leaderboard"
 )
 @option(
     "--store",
-    "FILE | URL",
+    "FILE",
     f"a store, or exported rows (.csv, .parquet) (default: {DEFAULT_STORE})",
     default=str(DEFAULT_STORE),
 )

@@ -16,17 +16,17 @@ from kvopt.methods.syntax import FORM
 from kvopt.suites import read_suite, suites
 from serving.batch_time import batch_times
 
-#: What the form of a method leaves open.
+#: Notes on the form of a method.
 _MEANING = (
-    "  a solver of [mip] or [cp] runs alone with FORMULATION, and beside the methods of auto "
+    "  a solver of [mip] or [cp] runs alone with FORMULATION, and with the methods of auto "
     "without it;\n  a file takes the parameters that it declares; in lists of methods policies and "
-    "solvers mean all of them,\n  and answer those that tell what vLLM's scheduler leaves: "
+    "solvers mean all of them,\n  and answer means vLLM's scheduler and its rivals: "
     f"{', '.join(ANSWER)}"
 )
 
 
 def listing() -> str:
-    """Return one line for everything that can be named, and one for each of its parameters."""
+    """Return one line for each name, and one for each of its parameters."""
     named = [*named_engines(), *formulations(), *policies(), *PREDICTIONS, *batch_times()]
     named += [*suites(), *installed_methods()]
     width = max(map(len, named))

@@ -1,6 +1,6 @@
-"""The command ``kvopt``: one name for all that a user calls.
+"""The command ``kvopt``, with a subcommand for each command.
 
-Each subcommand imports what it needs when it is called, so that the first line comes at once.
+A subcommand is imported when a user calls it, so that the first line comes at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import click
 import kvopt
 from support.command import CONTEXT, Command, run
 
-#: Where each subcommand is, and what the help says of it.
+#: Module and short help of each subcommand.
 _SUBCOMMANDS = {
     "solve": ("kvopt.commands.solve", "one instance with one method: schedule, bound, gap"),
     "evaluate": (
@@ -40,7 +40,7 @@ _SUBCOMMANDS = {
         "serving.commands.calibrate",
         "a batch time from measured requests, with its error on others of them",
     ),
-    "show": ("kvopt.commands.show", "a policy beside its paper's pseudocode, or a formulation"),
+    "show": ("kvopt.commands.show", "a policy and its paper's pseudocode, or a formulation"),
     "best-known": (
         "kvopt.best_known.__main__",
         "the best values known: merge runs into them, verify",
@@ -55,7 +55,7 @@ _SUBCOMMANDS = {
     ),
     "site": ("kvopt.commands.site", "documentation, leaderboard and library as pages"),
 }
-#: Those whose options can be imported without what runs them, and where these are.
+#: Options that can be imported without the command, for the shell's proposals.
 _APART = {
     "solve": ("kvopt.commands.solve_arguments", "OPTIONS"),
     "evaluate": ("kvopt.commands.evaluate_arguments", "OPTIONS"),
@@ -71,7 +71,7 @@ def subcommand(name: str) -> Command:
 
 
 class _Lazy(click.Command):
-    """A subcommand that is imported when it is called; for the shell its options are enough."""
+    """A subcommand that is imported at its call; the shell's proposals need its options alone."""
 
     def make_context(
         self,
@@ -95,9 +95,8 @@ class _Lazy(click.Command):
 class _Group(click.Group):
     """The subcommands, the most used first."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _: click.Context) -> list[str]:
         """Return their names."""
-        del ctx
         return list(self.commands)
 
 
@@ -117,7 +116,7 @@ _VERSION = click.Option(
 )
 COMMANDS = _Group(
     "kvopt",
-    {name: _Lazy(name, short_help=told) for name, (_, told) in _SUBCOMMANDS.items()},
+    {name: _Lazy(name, short_help=words) for name, (_, words) in _SUBCOMMANDS.items()},
     help="Scheduling of LLM inference under a KV-cache limit: optima, bounds, policies.",
     params=[_VERSION],
     epilog='Tab completion in bash: eval "$(_KVOPT_COMPLETE=bash_source kvopt)" (zsh: zsh_source).',
@@ -128,7 +127,7 @@ COMMANDS = _Group(
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller: Any = None) -> int:
-    """Run a subcommand by the name the user called; return its exit code, or 2 if there is none."""
+    """Run a subcommand by the name that the user typed; return its exit code, 2 without one."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in _SUBCOMMANDS:
         return subcommand(given[0])(given[1:], f"{program} {given[0]}", caller)

@@ -3,38 +3,101 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.commands.beside import Beside, Limits, bound_beside
-from kvopt.commands.policies_columns import Against, Line, table_text
+from instances.time_unit import ROUNDS
+from kvopt.commands.companion_runs import CompanionRuns, PolicyLimits, companion_bound
+from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
-from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
+from kvopt.methods.knowledge import (
+    MARK,
+    OF_CLASSES,
+    knowledge,
+    policy_name,
+    token_keeping_policies,
+)
 from kvopt.progress import Display
 from kvopt.registered import registered
 from kvopt.runs.in_seconds import bounds_kept_tokens
+from kvopt.runs.record import Record
 from kvopt.runs.series import Series
 from kvopt.runs.stated_optimum import dispute
 from kvopt.runs.task import Finished, Task
+from schedules import Schedule
+from schedules.clock.timeline import timeline
+from schedules.metrics import makespan, mean_memory
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from serving.answer import answer_on, missing, totals
-from serving.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
+from serving.best_bound import (
+    KnownBound,
+    best_bound,
+    coverage,
+    left,
+    of_run,
+    percent_left,
+    told_bound,
+)
 from serving.choice import rounds_only
+from serving.metrics import goodput
 from serving.slo import Slo
-from support.text import counted, wrapped
+from support.text import wrapped
+
+
+@dataclass(frozen=True)
+class Against:
+    """Reference of TELs: the optimum or a bound (rounds or nanoseconds), 0 without one.
+
+    ``covers_kept``: it holds for schedules that keep tokens, too.  ``slo``: objective of goodput.
+    """
+
+    value: int = 0
+    optimum: bool = False
+    covers_kept: bool = False
+    slo: Slo | None = None
+
+
+@dataclass(frozen=True)
+class PolicyLine:
+    """Result of a policy: its row, and its schedule if it has a valid one."""
+
+    instance: Instance
+    finished: Finished
+    schedule: Schedule | None = None
+    reason: str = ""
+
+    @property
+    def record(self) -> Record:
+        """Return the row of its run."""
+        return self.finished.record
+
+    @property
+    def tel(self) -> int | None:
+        """TEL (rounds or nanoseconds) of the schedule; None without one."""
+        return None if self.schedule is None else self.schedule.tel
+
+    @property
+    def keeps_tokens(self) -> bool:
+        """Return whether the schedule keeps tokens over an eviction."""
+        return self.schedule is not None and bool(self.schedule.easier)
+
+    @property
+    def marked(self) -> bool:
+        """Return whether the method may keep tokens over an eviction, as in all tables."""
+        return self.keeps_tokens or policy_name(self.record.method) in token_keeping_policies()
 
 
 @dataclass(frozen=True)
 class PoliciesTable:
-    """The aligned text, what the checker accepted, and one line if something is wrong.
+    """The aligned text, the checker's verdict, and one line if something is wrong.
 
-    ``accepted`` tells whether it accepted all schedules, ``found`` whether there is one.
-    ``misstated`` tells of a result that contradicts the optimum that the instance's file states,
-    ``contradiction`` of a bound that a schedule is below.
+    ``accepted``: the checker accepted all schedules.  ``found``: there is one.  ``misstated``: a
+    result contradicts the optimum in the instance's file.  ``contradiction``: a schedule is below a
+    bound.
     """
 
     text: str
@@ -51,26 +114,26 @@ def policies_table(
     slo: Slo | None = None,
     prediction: str | None,
     seed: int,
-    limits: Limits,
+    limits: PolicyLimits,
     quiet: bool = True,
 ) -> PoliciesTable:
     """Run every policy until the deadline, the quick ones first, and return a table.
 
-    The ratio of a TEL is to the optimum where that is known, else to the best bound known, so at
-    least the ratio to OPT.  A policy without a schedule has its reason instead, and one that may
-    keep tokens is marked.  Policies run one after the other; each may take
-    its share of the time that is left when it begins.  Standard error shows how far they
-    are, unless it is to be ``quiet``.
+    The ratio of a TEL is to the known optimum, else to the best known bound, so at least the ratio
+    to OPT.  A policy without a schedule has its reason below the table; one that may keep tokens is
+    marked.  Policies run one after the other, each for its share of the time that is left.
+    Standard error shows how far they are, unless ``quiet``.
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = Display(sys.stderr, len(runnable), quiet)
-    with bound_beside(instance, batch_time, seed, limits) as bound:
+    with companion_bound(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
-            bound.begin().result()
+            bound.start().result()
         series = Series(runnable, limits.deadline, progress.take)
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.bounds(instance, at_once=bool(why))
+    unbegun = why or "the time was over"
     compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
     kept = KEEPS_TOKENS_COVERED if against.covers_kept else KEEPS_TOKENS_NOTE
     below = [
@@ -81,10 +144,10 @@ def policies_table(
         f"class: {OF_CLASSES}",
         *_unrun([(line.record.method, line.reason) for line in lines if line.reason]),
         *_unrun((name, f"not run: {reason}") for name, reason in refused),
-        _unbegun(series, why or "the time was over"),
+        *_unrun((each.method.text, f"not run, {unbegun}") for each in series.waiting),
     ]
-    told = map(wrapped, filter(None, "\n".join(below).splitlines()))
-    text = "\n".join([table_text(instance, lines, against), *told])
+    notes = map(wrapped, filter(None, "\n".join(below).splitlines()))
+    text = "\n".join([table_text(instance, lines, against), *notes])
     return PoliciesTable(
         text,
         accepted=all(line.record.status != "refused" for line in lines),
@@ -95,9 +158,9 @@ def policies_table(
 
 
 def _tasks(
-    instance: Instance, batch_time: str, prediction: str | None, seed: int, limits: Limits
+    instance: Instance, batch_time: str, prediction: str | None, seed: int, limits: PolicyLimits
 ) -> tuple[list[Task], list[tuple[str, str]]]:
-    """Return the runs, the quick ones first, and who would be refused alone, with the reason."""
+    """Return the runs, the quick ones first, and the refused policies with their reasons."""
     runs, refused = [], []
     methods = dict(zip(policies(), every_policy(prediction), strict=True))
     for name in sorted(policies(), key=_slowness):
@@ -109,7 +172,7 @@ def _tasks(
 
 
 def _slowness(name: str) -> tuple[int, int, str]:
-    """Return a key by which the answer's policies come first, then what is quick."""
+    """Return a key for the order: the answer's policies first, then the quick ones."""
     policy = policies()[name]
     of_answer = [policy_name(text) for text in ANSWER]
     if isinstance(policy, AdvisedPolicy | PlanPolicy):
@@ -120,17 +183,17 @@ def _slowness(name: str) -> tuple[int, int, str]:
 
 
 def _carried_out(
-    instance: Instance, series: Series, progress: Display, bound: Beside
-) -> tuple[list[Line], str]:
-    """Run a series and return its lines, and why policies are left if the user wanted it so.
+    instance: Instance, series: Series, progress: Display, bound: CompanionRuns
+) -> tuple[list[PolicyLine], str]:
+    """Run a series; return its lines, and the reason if the user ended it.
 
     The bound begins when the first policy has ended.
     """
-    lines: list[Line] = []
+    lines: list[PolicyLine] = []
 
     def take(finished: Finished) -> None:
         lines.append(_line(instance, finished))
-        bound.begin()
+        bound.start()
 
     try:
         progress.follow(series.run(), take)
@@ -141,26 +204,26 @@ def _carried_out(
     return lines, "interrupted by the user" if series.interrupted else ""
 
 
-def _line(instance: Instance, finished: Finished) -> Line:
+def _line(instance: Instance, finished: Finished) -> PolicyLine:
     record, schedule = finished.record, finished.schedule
     if record.status == "refused":
-        return Line(instance, finished, reason=f"REFUSED: {record.detail}")
+        return PolicyLine(instance, finished, reason=f"REFUSED: {record.detail}")
     if schedule is not None:
-        return Line(instance, finished, schedule)
+        return PolicyLine(instance, finished, schedule)
     reason = record.detail or record.status.replace("_", " ")
     if record.ending == "time_limit":
         reason = f"stopped after its share of the time, {record.time_limit:.1f} s"
-    return Line(instance, finished, reason=f"not run to its end: {reason}")
+    return PolicyLine(instance, finished, reason=f"not run to its end: {reason}")
 
 
 def _compared(
     instance: Instance,
     batch_time: str,
-    lines: Sequence[Line],
+    lines: Sequence[PolicyLine],
     here: list[KnownBound],
     slo: Slo | None,
 ) -> tuple[str, Against, str, str]:
-    """Return what TELs are compared with, the line on it, and what contradicts bound or file."""
+    """Return a line on the reference of TELs, the reference, and contradictions."""
     covers = bounds_kept_tokens(instance, batch_time)
     bounded = [line for line in lines if covers or not line.keeps_tokens]
     upper = min((line.tel for line in bounded if line.tel is not None), default=None)
@@ -172,55 +235,88 @@ def _compared(
         line = f"the bound {told_bound(bound, batch_time)} exceeds the TEL of a checked schedule"
         return line, Against(slo=slo), line, misstated
     value = 0 if bound is None else bound.value
-    optimum = _optimum(instance, believed=not misstated)
-    if optimum is not None and value <= optimum[1]:
-        return optimum[0], Against(optimum[1], True, covers, slo), "", misstated
-    text = f"lower bound {told_bound(bound, batch_time)}"
-    if batch_time:
-        text += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
     known = registered(instance)
-    if known is not None:
-        text = f"best known {known}\n{text}"
-    return text, Against(value, False, covers, slo), "", misstated
+    shown = optimal = f"best known {known}\n" if known is not None else ""
+    optimum = known.upper if known is not None and known.upper == known.lower else None
+    if optimum is None and not misstated and (optimum := instance.stated_optimum) is not None:
+        optimal += f"known optimum {optimum}"
+    if optimum is not None and value <= optimum:
+        return optimal, Against(optimum, True, covers, slo), "", misstated
+    shown += f"lower bound {told_bound(bound, batch_time)}"
+    if batch_time:
+        shown += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
+    return shown, Against(value, False, covers, slo), "", misstated
 
 
 def _answered(
-    instance: Instance, lines: Sequence[Line], against: Against, waiting: Iterable[Task]
+    instance: Instance, lines: Sequence[PolicyLine], against: Against, waiting: Iterable[Task]
 ) -> str:
     """Return the answer, or which policy it lacks; empty where every policy was run."""
     runs = totals(instance, (line.finished for line in lines))
     found = answer_on(instance, runs, against.value or None, covers_kept=against.covers_kept)
     unrun = [task.method.text for task in waiting]
     unrun += [line.record.method for line in lines if line.tel is None]
-    told = str(found or (missing(unrun) if unrun else ""))
-    return f"answer: {told}" if told and found is None else told
-
-
-def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
-    """Return what is said of the optimum (rounds) and the optimum, None where it is not known.
-
-    What the instance's file states counts if it is ``believed``.
-    """
-    known = registered(instance)
-    if known is not None and known.upper == known.lower:
-        return f"best known {known}", known.upper
-    if believed and (stated := instance.stated_optimum) is not None:
-        text = "" if known is None else f"best known {known}\n"
-        return f"{text}known optimum {stated}", stated
-    return None
+    if found is not None:
+        return str(found)
+    return f"answer: {missing(unrun)}" if unrun else ""
 
 
 def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
-    """Return one line for every reason that policies have no schedule for."""
+    """Return one line for each reason, with the policies that lack a schedule for it."""
     of_reason: dict[str, list[str]] = {}
     for name, reason in found:
         of_reason.setdefault(reason, []).append(name)
     return [f"{', '.join(names)}: {reason}" for reason, names in of_reason.items()]
 
 
-def _unbegun(series: Series, why: str) -> str:
-    """Return one line on the policies that were not run, empty if all were."""
-    names = [task.method.text for task in series.waiting]
-    were = "was" if len(names) == 1 else "were"
-    runs = f"{counted(len(names), 'policy')} {were} not run"
-    return f"{runs}, {why}: {', '.join(names)}" if names else ""
+def table_text(instance: Instance, lines: Sequence[PolicyLine], against: Against) -> str:
+    """Return the header and a line a schedule, by TEL; all fit into a hundred characters."""
+    header, rows = ["policy", "class"], []
+    for line in sorted(lines, key=lambda line: (line.tel or 0, line.record.method)):
+        if (schedule := line.schedule) is None:
+            continue
+        name = line.record.method.partition(" with ")[0] + (MARK if line.marked else "")
+        of_class = str(knowledge(line.record.method).on(instance)).removeprefix("with ")
+        in_unit = _in_rounds if instance.unit is ROUNDS else _in_seconds
+        titles, cells = zip(*in_unit(line, schedule, against), strict=True)
+        header = ["policy", "class", *titles]
+        rows.append([name, of_class, *("-" if each is None else str(each) for each in cells)])
+    return plain_table(header, rows)
+
+
+def _in_seconds(
+    line: PolicyLine, schedule: Schedule, against: Against
+) -> Iterator[tuple[str, str | None]]:
+    """Yield title and text of each cell; means in seconds with their 99th percentiles."""
+    about = against.value and (against.covers_kept or not line.keeps_tokens)
+    share = left(schedule.tel, against.value) if about else None
+    for title, name in (("E2EL s", "e2el"), ("TTFT s", "ttft"), ("TPOT s", "tpot")):
+        yield title, _time(line, f"mean_{name}_ms")
+        yield "p99", _time(line, f"p99_{name}_ms")
+        if name == "e2el":
+            yield "left %", None if share is None else percent_left(share)
+    if against.slo is not None:
+        timed = line.record.mean_ttft_ms is not None
+        good = goodput(timeline(line.instance, schedule), against.slo) if timed else None
+        yield "good/s", None if good is None else f"{good:.3f}"
+
+
+def _in_rounds(
+    line: PolicyLine, schedule: Schedule, against: Against
+) -> Iterator[tuple[str, object]]:
+    record, memory = line.record, mean_memory(line.instance, schedule) / line.instance.memory
+    ratio = f"{schedule.tel / against.value:.4f}" if against.value else None
+    yield "TEL", schedule.tel
+    yield "TEL/OPT" if against.optimum else "TEL/LB", ratio
+    if (known := registered(line.instance)) is not None:
+        yield "to best", None if line.keeps_tokens else f"{known.gap(schedule.tel):.2f} %"
+    yield "makespan", makespan(line.instance, schedule)
+    yield "memory %", f"{100 * memory:.1f}"
+    yield "evicted", sum(map(len, schedule.attempts or ()))
+    yield "ms", f"{1000 * (record.solver_seconds or record.seconds):.1f}"
+
+
+def _time(line: PolicyLine, name: str) -> str | None:
+    value = getattr(line.record, name)
+    # Six characters up to three hours.
+    return None if value is None else f"{value / 1000:.{3 if value < 100_000 else 1}f}"

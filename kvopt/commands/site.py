@@ -60,7 +60,7 @@ def main(options: Options) -> int:
 
 
 def _build(found: Results, out: Path, program: str) -> int:
-    # Or the theme tells of its successor.
+    # The theme advertises its successor otherwise.
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
     from mkdocs.commands.build import build
     from mkdocs.config import load_config

@@ -1,7 +1,7 @@
 """The command ``kvopt solve``: one instance, one method, a checked schedule and a summary.
 
-The method runs as one task of a sweep does, in a process of its own; here it is watched, what it
-sends is checked and shown, and the result is written.
+The method runs in its own process, as a task of a sweep does.  This module shows its progress and
+writes its result.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from serving.commands.deployment import chosen_batch_time, deploy
 from serving.metrics import measured_lines
 from serving.requests import write_requests
 from serving.traces.arguments import trace_options
-from serving.traces.measured import Measured
+from serving.traces.report import Measured
 from support.command import EXIT_INTERRUPTED, Command, Options
 from support.outputs import OutputError, write_outputs
 from support.text import counted, printable, summary
@@ -50,7 +50,7 @@ EXIT_INFEASIBLE = 3
 EXIT_NO_SCHEDULE = 4
 EXIT_REFUSED = 5
 
-#: A file that is too large is read until the limit is exceeded by this share and these seconds.
+#: Share and seconds beyond the time limit after which the reading of a large file ends.
 OVER_SHARE, OVER_SECONDS = 0.1, 1.3
 
 
@@ -80,18 +80,19 @@ def main(options: Options) -> int:
     """
     started = options.caller or time.monotonic()
     if options.list:
-        from kvopt.commands.listing import listing  # what no run needs
+        from kvopt.commands.listing import listing  # no run needs it
 
         print(listing())
         return EXIT_OK
     judge_options(options)
     deploy(options, [options.instance])
-    if options.caller:  # a process of its own, without threads
+    if options.caller:  # this process has no threads
         start_server()
     return _run(options, started)
 
 
 def _run(options: Options, started: float) -> int:
+    """Read the instance, run the method and write the result; return the exit code."""
     method = None if options.policy == "all" else named_method(options)
     began = time.monotonic()
     less = f"{printable(str(options.instance))} (of a trace, --limit and --window read less)"
@@ -109,10 +110,12 @@ def _run(options: Options, started: float) -> int:
         complain(options.program, why.get(str(error), f"the process that reads {less}: {error}"))
         return EXIT_NO_SCHEDULE
     if (spent := time.monotonic() - began) > max(1.0, options.time_limit / 2):
-        told = f"{spent:.1f} s of the {options.time_limit:g} s went by reading {less}"
-        print(f"{options.program}: {told}", file=sys.stderr)
+        complain(
+            options.program,
+            f"{spent:.1f} s of the {options.time_limit:g} s went by reading {less}",
+        )
     if report is not None:
-        for line in report.told(quiet=options.quiet):
+        for line in report.shown_lines(quiet=options.quiet):
             print(line, file=sys.stderr)
     batch_time = chosen_batch_time(instance, options, report)
     name = "" if batch_time is None else batch_time.name
@@ -140,7 +143,7 @@ def _run(options: Options, started: float) -> int:
 
 
 def _refuse_missed(instance: Instance, method: Method, seed: int) -> None:
-    """Refuse a prediction whose intervals do not hold the outputs, as a file's are refused."""
+    """Refuse a prediction whose intervals do not hold the outputs."""
     called = method.call or method.own
     if called is not None and called.prediction is not None:
         try:
@@ -150,14 +153,14 @@ def _refuse_missed(instance: Instance, method: Method, seed: int) -> None:
 
 
 def _first_lines(instance: Instance, batch_time: BatchTime | None, options: Options) -> list[str]:
-    told = (
-        f"{instance.name}: {counted(len(instance), 'request')}, {counted(instance.memory, 'token')}"
-    )
-    if batch_time is None:
-        return [told]
-    of = whose(batch_time, default=options.batch_time is None)
-    origin = f"batch time {batch_time.name}: {batch_time.origin or 'as stated'}"
-    return [*([of] if of else []), told, origin, told_limits(batch_time)]
+    size = f"{counted(len(instance), 'request')}, {counted(instance.memory, 'token')}"
+    lines = [f"{instance.name}: {size}"]
+    if batch_time is not None:
+        of = whose(batch_time, default=options.batch_time is None)
+        lines = [of, *lines] if of else lines
+        lines.append(f"batch time {batch_time.name}: {batch_time.origin or 'as stated'}")
+        lines.append(told_limits(batch_time))
+    return lines
 
 
 def _solve(
@@ -182,11 +185,11 @@ def _solve(
     listen = ProgressLines(sys.stdout, started, options.quiet)
     more: dict[str, Any] = {}
     if batch_time and method.kind in ("policy", "file"):
-        from kvopt.commands.beside import run_with_bound  # what no other method needs
+        from kvopt.commands.companion_runs import run_with_bound  # no other method needs it
 
-        finished, more["beside"] = run_with_bound(task, listen, quiet=options.quiet)
+        finished, more["companion_bounds"] = run_with_bound(task, listen, quiet=options.quiet)
     elif batch_time and method.kind == "auto":
-        from kvopt.commands.beside import run_with_answer  # what no other method needs
+        from kvopt.commands.companion_runs import run_with_answer  # no other method needs it
 
         finished, more["others"], more["unrun"] = run_with_answer(task, listen)
     else:
@@ -202,8 +205,8 @@ def _print_table(
     deadline: float,
     options: Options,
 ) -> int:
-    # What no other method needs.
-    from kvopt.commands.beside import Limits
+    # No other method needs them.
+    from kvopt.commands.companion_runs import PolicyLimits
     from kvopt.commands.policies_table import policies_table
 
     table = policies_table(
@@ -212,7 +215,7 @@ def _print_table(
         slo=options.slo,
         prediction=options.predict,
         seed=options.seed,
-        limits=Limits(deadline, options.memory_limit, options.threads or usable_cores()),
+        limits=PolicyLimits(deadline, options.memory_limit, options.threads or usable_cores()),
         quiet=options.quiet,
     )
     print(table.text)
@@ -230,7 +233,7 @@ def _print_table(
 
 
 def _finish(result: Result, options: Options) -> int:
-    """Write what was asked for, print the summary, and return the exit code."""
+    """Write the outputs, print the summary, and return the exit code."""
     code = _without_schedule(result) if result.schedule is None else _write_results(result, options)
     if result.about_the_file:
         code = EXIT_BAD_INPUT
@@ -253,7 +256,7 @@ def _finish(result: Result, options: Options) -> int:
 
 
 def _without_schedule(result: Result) -> int:
-    """Return the exit code of a run without a schedule; one's own file that fails is bad input."""
+    """Return the exit code of a run without a schedule; a custom file that fails is bad input."""
     if result.record.ending == "interrupted":
         return EXIT_INTERRUPTED
     own = result.status == "error" and is_own(result.method)
@@ -266,17 +269,14 @@ def _write_results(result: Result, options: Options) -> int:
         "plot": result.plot,
         "requests": lambda path: write_requests(result.requests, path),
     }
-    paths = {option: getattr(options, option) for option in writers}
+    named = {
+        f"--{option} {path}": partial(write, path)
+        for option, write in writers.items()
+        if (path := getattr(options, option)) is not None
+    }
     try:
-        written = write_outputs(
-            options.program,
-            {
-                f"--{option} {path}": partial(writers[option], path)
-                for option, path in paths.items()
-                if path is not None
-            },
-        )
-    except KeyboardInterrupt:  # the schedule is there to be told
+        written = write_outputs(options.program, named)
+    except KeyboardInterrupt:  # the summary of the schedule follows
         complain(options.program, "interrupted before all was written")
         return EXIT_INTERRUPTED
     return EXIT_OK if written else EXIT_BAD_INPUT

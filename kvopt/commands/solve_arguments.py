@@ -1,4 +1,4 @@
-"""The arguments of ``kvopt solve``, and the method that they name."""
+"""Arguments of ``kvopt solve``, and the method that they name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from support.command import Options, argument, option, refuse_both, refuse_suffi
 from support.outputs import PICTURES, check_outputs
 from support.usage import UsageError, complain
 
-#: What --solver takes; the rest of a method has options of its own.
+#: Values of --solver; the rest of a method has its own options.
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
-#: The method where none is named, and the solver whose model is written then.
+#: Default method, and default solver of --write-model.
 DEFAULT_METHOD, DEFAULT_WRITER = "auto", "highs"
-#: What the names of outputs end in.
+#: Suffixes of outputs.
 _SUFFIXES = {
     "plot": PICTURES,
     "write_model": (".mps", ".lp"),
@@ -71,7 +71,7 @@ def _default_solver(options: Options) -> str:
     return DEFAULT_WRITER if options.write_model else DEFAULT_METHOD
 
 
-#: What names the method, whole or in parts.
+#: Options that name the method, whole or in parts.
 _PARTS = together(
     option(
         "--method",
@@ -105,7 +105,7 @@ _PARTS = together(
     ),
 )
 
-#: What the method may take, and its seed.
+#: Limits of the method, and its seed.
 _LIMITS = together(
     option(
         "--time-limit",
@@ -148,10 +148,10 @@ _LOOSE = (
 
 
 def _refuse_loose_parts(options: Options) -> None:
-    """Refuse a part of a method that would be left out without a word."""
+    """Refuse a part of a method that would be ignored."""
     refuse_both(options, "--method", "--solver", "--policy")
-    for one, other, told in _LOOSE:
+    for one, other, reason in _LOOSE:
         if getattr(options, one) is not None and getattr(options, other) is not None:
-            raise UsageError(told)
+            raise UsageError(reason)
     if options.predict is not None and options.policy is None:
         raise UsageError("--predict goes with --policy")

@@ -1,4 +1,4 @@
-"""Begins a command, before anything heavy is imported."""
+"""Start of a command, before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-#: The variable by which a shell asks what may follow on the command line.
+#: Variable by which a shell asks for proposals.
 _COMPLETE = "_KVOPT_COMPLETE"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-#: Seconds after which a signal comes again that nothing could be raised for.
+#: Seconds after which a signal is sent again where Python could not raise.
 _AGAIN = 0.01
 
 
 def kvopt(program: str = "kvopt") -> int:
-    """Run the command line of this process, by the name it was called; return the exit code."""
+    """Run the command line of this process, by the name of its program; return the exit code."""
     if asked := os.environ.get(_COMPLETE):
         return _complete(program, asked)
     first = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -49,7 +49,7 @@ def _start(program: str, run: Callable[[float], int], name: str) -> int:
     """Run a command, which gets the moment from which its time limit counts."""
     # Nothing here needs more, and where there are no threads left OpenBLAS interrupts its process.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Importing is part of the time limit.  How old the process is does not tell: a shell that runs
+    # Importing is part of the time limit.  The age of the process is no measure: a shell that runs
     # its last command in its own place has waited for all commands before.
     started = time.monotonic()
     try:
@@ -65,10 +65,10 @@ def _start(program: str, run: Callable[[float], int], name: str) -> int:
 
 
 def interrupt_once() -> None:
-    """Have the first signal to stop raise ``KeyboardInterrupt``, and those after it do nothing.
+    """Make the first signal to stop raise ``KeyboardInterrupt``, and later ones do nothing.
 
-    ``timeout`` and a closed terminal send more than one, and the second would end a command that is
-    just writing what the first one left it to write.  What is ignored already (``nohup``) stays so.
+    ``timeout`` and a closed terminal send more than one, and the second would end a command that
+    still writes its result.  A signal that is ignored already (``nohup``) stays so.
     """
     heeded = [each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
 
@@ -83,7 +83,7 @@ def interrupt_once() -> None:
         raise KeyboardInterrupt(signum)
 
     def again(unraisable: UnraisableHookArgs) -> None:
-        # A callback of the interpreter's, such as that of an import lock, cannot raise anything.
+        # A callback of the interpreter, as for an import lock, cannot raise anything.
         if not isinstance(unraisable.exc_value, KeyboardInterrupt) or not unraisable.exc_value.args:
             sys.__unraisablehook__(unraisable)
             return

@@ -29,7 +29,7 @@ from support.progress import telling
 from support.text import counted, one_line
 from support.usage import UsageError, complain
 
-#: Of several files the first of these codes that one of them has.
+#: Codes by rank: the first one that a file has counts for all.
 _WORST = (EXIT_CONTRADICTION, EXIT_CODES["infeasible"], EXIT_CODES["malformed"])
 
 
@@ -50,8 +50,8 @@ _WORST = (EXIT_CONTRADICTION, EXIT_CODES["infeasible"], EXIT_CODES["malformed"])
 def main(options: Options) -> int:
     """Compare schedules with the best values known, and write those that are better.
 
-    FILE is a kvopt.schedule/1 file, a solution file whose model is beside it (a.sol of a.mps), or a
-    folder of them.  What is written is what a pull request needs.
+    FILE is a kvopt.schedule/1 file, a solution file next to its model (a.sol of a.mps), or a folder
+    of them.  A pull request needs the written files.
     """
     if not options.check:
         if options.folder == FOLDER:
@@ -85,7 +85,7 @@ def main(options: Options) -> int:
 
 
 def _files(given: Iterable[str]) -> Iterator[Path]:
-    """Yield files, those of a folder sorted, or raise UsageError if a folder has none."""
+    """Yield files, sorted within a folder, or raise UsageError if a folder has none."""
     for each in map(Path, given):
         if not each.is_dir():
             yield each

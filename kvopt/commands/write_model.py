@@ -24,7 +24,7 @@ class NotWrittenError(Exception):
 def write_model(
     instance: Instance, method: Method, deadline: float, options: Options
 ) -> tuple[str, Sequence[str]]:
-    """Write the model of a method's formulation; return one line on it, and what to heed.
+    """Write the model of a method's formulation; return one line on it, and warnings.
 
     Raises NotWrittenError if it has no MIP, is too large, or is not built by the deadline.
     """
@@ -53,13 +53,13 @@ def write_model(
 
 
 def _written(task: Task, path: Path) -> Finished:
-    """Have a file written in a folder beside its place, and put it there as a whole."""
+    """Write a file in a folder next to its place, and move it there as a whole."""
     with TemporaryDirectory(dir=path.absolute().parent, prefix=TEMPORARY) as folder:
         # Pyomo knows the formats in lower case only.
         file = Path(folder, path.name).with_suffix(path.suffix.lower())
         finished = execute(replace(task, model_file=str(file)))
         record = finished.record
-        # The size is told before the file is written, which a full disk may end.
+        # The size comes before the file is written, which a full disk may end.
         if record.model_columns is None or record.ending != "finished" or finished.failure:
             reason = "; ".join(finished.notes) or record.detail or record.ending
             raise NotWrittenError(f"{path}: not written: {reason}")

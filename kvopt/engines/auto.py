@@ -24,11 +24,11 @@ from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.runs.events import (
     BoundProved,
+    Chosen,
     Done,
     Ending,
     Event,
     Failure,
-    Itself,
     ModelBuilt,
     Note,
     Relaxation,
@@ -165,7 +165,7 @@ class _Team:
         if self._asked is None or self._share() < ENGINE_FROM:
             return []
         self._engine = self._task(self._asked)
-        self._report.send(Itself(formulation=self._asked.formulation))
+        self._report.send(Chosen(text=self._asked.formulation, itself=True))
         self._asked = None
         return [self._engine]
 

@@ -19,8 +19,8 @@ from instances import Instance
 from kvopt.engines.job import Job, tel_of
 from kvopt.engines.split import report_volumes, run_parts
 from kvopt.methods.options import bound_only, format_formulation, read_formulation
-from kvopt.runs.beside import BESIDE
 from kvopt.runs.events import Chosen, Event, Relaxation, Report, ScheduleFound
+from kvopt.runs.team import RECEIVED
 from schedules import Schedule
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         return
     parts = parts_of(instance)
     if not getattr(engine, "SPLIT", True) or (len(parts) == 1 and not parts[0].offset):
-        _run_whole(engine, method, task, report, lambda: BESIDE.starts)
+        _run_whole(engine, method, task, report, lambda: RECEIVED.starts)
         return
 
     def begin(whole: Task, report: Report) -> None:

@@ -12,22 +12,22 @@ from importlib import import_module
 from distributed import Client, KilledWorker, Reschedule, Worker, get_worker
 
 from kvopt.executors import ExecutorError
-from kvopt.executors.local import results
-from kvopt.runs.execute import InterruptedRunError, difference, execute
-from kvopt.runs.row import faulty
+from kvopt.executors.local import collect_results
+from kvopt.runs.execute import InterruptedRunError, execute, find_difference
+from kvopt.runs.row import make_faulty_row
 from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 from support.text import one_line
 
 
 def run_on_dask(tasks: Iterable[Task], scheduler: str) -> Iterator[Finished]:
-    """Carry out tasks on the workers of a scheduler; those of a lost worker are run again."""
-    logging.disable()  # what matters of Dask's lines comes as an ExecutorError
+    """Carry out tasks on the workers of a scheduler; tasks of a lost worker are run again."""
+    logging.disable()  # an ExecutorError says what matters
     try:
-        # Closing the client cancels what is under way.
+        # Closing the client cancels the runs under way.
         with Client(scheduler) as client:
             submit = client.get_executor(pure=False).submit
-            yield from results(
+            yield from collect_results(
                 lambda task: submit(
                     # Sent by value: a worker without kvopt says so, and lives on.
                     lambda line: import_module(__name__).carry_out(line),
@@ -38,8 +38,8 @@ def run_on_dask(tasks: Iterable[Task], scheduler: str) -> Iterator[Finished]:
                 _row,
             )
     except (OSError, ValueError, TypeError, RuntimeError, CancelledError) as error:
-        told = one_line(error, 300) or "the connection is lost"
-        raise ExecutorError(f"{scheduler}: no Dask scheduler answers: {told}") from None
+        reason = one_line(error, 300) or "the connection is lost"
+        raise ExecutorError(f"{scheduler}: no Dask scheduler answers: {reason}") from None
     finally:
         logging.disable(logging.NOTSET)
 
@@ -48,27 +48,28 @@ def _row(task: Task, future: Future[Finished]) -> Finished:
     try:
         return future.result()
     except KilledWorker as error:  # several, one after the other
-        return faulty(task, f"workers died with it: {error}", "crashed", time.monotonic(), "lost")
+        lost = f"workers died with it: {error}"
+        return make_faulty_row(task, lost, "crashed", time.monotonic(), "lost")
     except (CancelledError, MachineError):
         raise
     except Exception as error:
-        told = f"a worker cannot carry out {task.method.text}: {type(error).__name__}: {error}"
-        raise ExecutorError(one_line(told)) from None
+        reason = f"a worker cannot carry out {task.method.text}: {type(error).__name__}: {error}"
+        raise ExecutorError(one_line(reason)) from None
 
 
 def carry_out(line: str) -> Finished:
     """Carry out the task of a line of JSON on a worker that has the client's sources."""
     worker, task = get_worker(), Task.from_line(line)
-    if reason := difference(task):
+    if reason := find_difference(task):
         raise ImportError(f"{worker.address}: {reason}")
     try:
         return execute(task, _Unwanted(worker, str(worker.get_current_task())))
-    except InterruptedRunError:  # the worker is being closed, or nobody waits
+    except InterruptedRunError:  # the worker closes, or no client waits
         raise Reschedule from None
 
 
 class _Unwanted(threading.Event):
-    """Is set once the worker closes or the scheduler, or its client, waits for a task no more."""
+    """Is set once the worker closes, or no client waits for a task any more."""
 
     def __init__(self, worker: Worker, key: str) -> None:
         super().__init__()

@@ -14,34 +14,27 @@ from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 from support.text import counted
 
-#: Seconds between two questions to how many workers there are.
-_POLL_SECONDS = 1.0
-
 
 def run_local(
     tasks: Iterable[Task],
     jobs: int = 1,
     listen: Callable[[Task, Snapshot], None] = lambda _task, _snapshot: None,
 ) -> Iterator[Finished]:
-    """Carry out ``jobs`` tasks side by side, in order; a thread watches each, and calls ``listen``.
-
-    Runs that share cores and caches slow each other down.
-    """
+    """Carry out ``jobs`` tasks side by side, in order; threads watch them, and call ``listen``."""
     stop = threading.Event()
     pool = ThreadPoolExecutor(jobs)
     try:
+        submit = pool.submit
         # As many again as go side by side: none waits for the caller to store a result.
-        yield from results(
-            lambda task: pool.submit(execute, task, stop, partial(listen, task)),
-            tasks,
-            lambda: 2 * jobs,
+        yield from collect_results(
+            lambda task: submit(execute, task, stop, partial(listen, task)), tasks, lambda: 2 * jobs
         )
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
 
 
-def results(
+def collect_results(
     submit: Callable[[Task], Future[Finished]],
     tasks: Iterable[Task],
     most: Callable[[], int],
@@ -49,12 +42,8 @@ def results(
 ) -> Iterator[Finished]:
     """Yield the result of each task once, as it comes, with at most ``most()`` submitted at a time.
 
-    ``recover`` may make a result of what a future raises.
-
-    Raises
-    ------
-    MachineError
-        After all others, if a machine has lacked something for some of them.
+    ``recover`` may turn a future's error into a result.  A MachineError comes after all results, if
+    a machine has lacked something for some.
     """
     waiting, running = deque(tasks), dict[Future[Finished], Task]()
     lost: list[MachineError] = []
@@ -62,13 +51,13 @@ def results(
         while waiting and len(running) < max(most(), 1):
             task = waiting.popleft()
             running[submit(task)] = task
-        for future in wait(running, _POLL_SECONDS, FIRST_COMPLETED).done:
+        for future in wait(running, 1.0, FIRST_COMPLETED).done:  # seconds until most() is asked
             try:
                 finished = recover(running.pop(future), future)
             except MachineError as error:
                 lost.append(error)
-                continue
-            yield finished
+            else:
+                yield finished
     if lost:
         left = counted(len(lost), "run")
         raise MachineError(f"{left} not carried out: {lost[0]}; the same command runs the rest")

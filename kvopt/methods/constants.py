@@ -1,4 +1,4 @@
-"""The numbers that tune a method: module constants of its rooms, read from its sources."""
+"""The numbers that tune a method: constants in the sources of its rooms."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kvopt.methods.method import Method
 from kvopt.methods.sources import parse_file
 from support.checkout import ROOT
 
-#: Where they stand: elsewhere a number changes no schedule and no bound.
+#: Folders whose numbers change schedules or bounds.
 _FOLDERS = ("formulations/", "heuristics/", "kvopt/engines/")
-#: What a number is written with: arithmetic, other constants, and calls as of Fraction.
+#: Nodes of a number: arithmetic, other constants, and calls such as Fraction(1, 3).
 _WRITTEN = (
     ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Constant, ast.Tuple, ast.Load,
     ast.Name, ast.Attribute, ast.Call, ast.keyword,
@@ -22,7 +22,7 @@ _WRITTEN = (
 
 @dataclass(frozen=True)
 class Constants:
-    """One assignment of numbers to names, as its file has it, and the comment above it."""
+    """One assignment of numbers to names, with the comment above it."""
 
     path: Path
     text: str
@@ -30,11 +30,7 @@ class Constants:
 
 
 def constants(method: Method) -> tuple[Constants, ...]:
-    """Return the public constants of the files of a method's rooms; nothing is imported.
-
-    Other policies, and models of other kinds, are left out.  Raises OSError or SyntaxError for a
-    bad file.
-    """
+    """Return the public constants of a method's rooms, without other policies and models."""
     policy = "" if method.call is None else method.call.policy.name.replace("-", "_")
     others = {"policies", *(({"mip", "cp", "search"} - {method.solves}) if method.solves else ())}
     return tuple(
@@ -51,16 +47,12 @@ def _are_numbers(node: ast.Assign) -> bool:
     names = {each.id for each in ast.walk(node.targets[0]) if isinstance(each, ast.Name)}
     pieces = list(ast.walk(node.value))
     values = [each.value for each in pieces if isinstance(each, ast.Constant)]
-    return (
-        all(name.isupper() and name[0] != "_" for name in names)
-        and all(isinstance(each, _WRITTEN) for each in pieces)
-        and values != []
-        and all(isinstance(value, int | float) for value in values)
-    )
+    public = all(name.isupper() and name[0] != "_" for name in names)
+    numbers = values != [] and all(isinstance(value, int | float) for value in values)
+    return public and numbers and all(isinstance(each, _WRITTEN) for each in pieces)
 
 
 def _above(path: Path, line: int) -> str:
-    """Return the comment that ends above a line, as one line."""
     lines = path.read_text(encoding="utf-8").splitlines()
     first = line
     while first and lines[first - 1].startswith("#:"):

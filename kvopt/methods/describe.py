@@ -1,4 +1,4 @@
-"""Tells what a custom method's file declares, in a process of its own."""
+"""Process that imports a custom method's file and sends its declaration."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kvopt.runs.events import Answer, event_line
 
 def describe(lines: Iterator[str], channel: socket.socket) -> None:
     """Import the file that a line names; send its declaration, or why it has none."""
-    told: dict[str, Any]
+    found: dict[str, Any]
     try:
-        told = describe_own(Path(json.loads(next(lines)))).document()
+        found = describe_own(Path(json.loads(next(lines)))).document()
     except OwnMethodError as error:
-        told = {"fault": str(error)}
+        found = {"fault": str(error)}
     except (Exception, SystemExit) as error:
-        told = {"fault": f"{type(error).__name__}: {error}"}
-    channel.sendall(event_line(Answer(document=told)).encode())
+        found = {"fault": f"{type(error).__name__}: {error}"}
+    channel.sendall(event_line(Answer(document=found)).encode())

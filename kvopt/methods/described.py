@@ -1,7 +1,4 @@
-"""Declaration of a custom file, read in a separate process and sent as JSON.
-
-A file that hangs, ends the interpreter or prints costs the process that asks nothing but its words.
-"""
+"""Declaration of a custom file, read in a separate process and sent as JSON."""
 
 from __future__ import annotations
 
@@ -19,17 +16,16 @@ from kvopt.methods.options import Declared, Keyword
 from kvopt.runs.events import Answer
 from kvopt.runs.process import call_apart
 
-#: Seconds that importing a file may take where it is asked what it is.  One that takes longer is
-#: a method without parameters, whose own limit counts.
+#: Seconds that the import of a file may take; a slower file is a method without parameters.
 ASK_SECONDS = 10.0
 _KINDS = {each.__name__: each for each in (Parameter, Choice, Option, Keyword)}
 
 
 @dataclass(frozen=True)
 class Described:
-    """Describes a custom file: its policy, as :class:`heuristics.policy.Policy`, or its ``solve``.
+    """Declaration of a custom file: its :class:`heuristics.policy.Policy`, or its ``solve``.
 
-    ``advised`` needs a solved relaxation; ``solve`` is randomised if it asks for a seed.
+    An ``advised`` policy needs a solved relaxation; a ``solve`` with a seed is randomised.
     """
 
     name: str
@@ -49,24 +45,24 @@ class Described:
 
 @dataclass(frozen=True)
 class OwnCall:
-    """A file of one's own with its parameters, and the prediction that its policy is given."""
+    """A custom file with its parameters, and the prediction that its policy receives."""
 
-    described: Described
+    policy: Described
     values: Values = field(default_factory=dict)
     prediction: Prediction | None = None
     prediction_values: Values = field(default_factory=dict)
 
 
 def described_of(document: Mapping[str, Any]) -> Described:
-    """Return what :meth:`Described.document` wrote."""
+    """Return the declaration that :meth:`Described.document` wrote."""
     parameters = []
     for each in document["parameters"]:
-        told = {name: value for name, value in each.items() if name != "kind"}
-        if "options" in told:
-            told["options"] = tuple(told["options"])
-        parameters.append(_KINDS[each["kind"]](**told))
+        given: dict[str, Any] = {
+            key: tuple(v) if isinstance(v, list) else v for key, v in each.items()
+        }
+        parameters.append(_KINDS[given.pop("kind")](**given))
     found = Described(**{**document, "parameters": tuple(parameters)})
-    # Whatever a file has written in place of the answer.
+    # A file may write its own answer.
     words = isinstance(found.name, str) and found.name.isprintable()
     truths = (getattr(found, each.name) for each in fields(Described) if each.type == "bool")
     numbers = (bool, int, float, str)
@@ -78,7 +74,7 @@ def described_of(document: Mapping[str, Any]) -> Described:
 
 @lru_cache(maxsize=256)
 def described(path: Path, digest: str) -> tuple[Described | None, str]:
-    """Return what a file of this digest says of itself, or None and one line that says why not."""
+    """Return the declaration of a file of this digest, or None and the reason in one line."""
     del digest
     try:
         outcome, events = call_apart(

@@ -1,15 +1,13 @@
-"""The engines, found in ``kvopt/engines``: one file each, so adding a solver is adding a file.
+"""The engines, found in ``kvopt/engines``: one file each, so a new solver is a new file.
 
-The files are read, not imported, so that naming them loads no solver.  A file with a function
-``solve(job, report)`` is an engine if it says what it is in one literal::
+The files are read, not imported: a list of engines loads no solver.  An engine's file has a
+function ``solve(job, report)`` and, above all functions, one literal::
 
     ENGINE = {"solves": "mip", "named": True, "default": True, "proof": "HiGHS"}
 
-``solves`` is the kind of formulation that it takes, None if it takes none; ``named`` says whether a
-user may name it.  Two may be left out: ``default`` says that it gets the formulations of its kind
-where no engine is named, ``proof`` is the source of the bounds that its own search proves, which
-makes it a witness of an optimum.  It stands above all functions.  Its name is that of the file, its
-summary the docstring's first line.
+``solves`` is the kind of formulation that it takes, or None; users may name a ``named`` engine.
+Two keys are optional.  A ``default`` engine gets the formulations of its kind.  ``proof`` is the
+source of the bounds that its own search proves, which makes it a witness of an optimum.
 """
 
 from __future__ import annotations
@@ -17,16 +15,16 @@ from __future__ import annotations
 import ast
 from functools import cache
 from pathlib import Path
-from typing import Annotated, TypeGuard, get_args
+from typing import TypeGuard
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from formulations.registry import Kind
 from kvopt.methods.sources import parse_file
 
 _FOLDER = Path(__file__).resolve().parents[1] / "engines"
-#: Takes every name that Pyomo lists and that is none of the table's.
+#: Runs every solver that Pyomo lists and that has no file.
 _PYOMO = "pyomo-solver"
 
 
@@ -36,7 +34,7 @@ class Engine:
 
     name: str
     module: str
-    summary: Annotated[str, Field(min_length=1)]
+    summary: str
     solves: Kind | None
     named: bool
     default: bool = False
@@ -45,26 +43,14 @@ class Engine:
 
 @cache
 def engines() -> dict[str, Engine]:
-    """Return all engines by name, sorted, or raise TypeError for a wrong declaration."""
+    """Return all engines by name, sorted."""
     found: dict[str, Engine] = {}
     for path in sorted(_FOLDER.glob("[!_]*.py")):
         tree = parse_file(path, head=True)
-        literals = [node.value for node in tree.body if _is_declaration(node)]
-        if not literals:
-            continue
         name, summary = path.stem.replace("_", "-"), (ast.get_docstring(tree) or "").split("\n")[0]
-        try:
-            declared = dict(ast.literal_eval(literals[0]))
+        for node in filter(_is_declaration, tree.body):
+            declared = ast.literal_eval(node.value)
             found[name] = Engine(name, f"kvopt.engines.{path.stem}", summary, **declared)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"{path}: expected ENGINE with solves ({', '.join(get_args(Kind))} or None), named "
-                f"and, if at all, default and proof, found {ast.unparse(literals[0])}"
-            ) from None
-    for kind in get_args(Kind):
-        defaults = [each.name for each in found.values() if each.default and each.solves == kind]
-        if len(defaults) > 1:
-            raise TypeError(f"{_FOLDER}: several defaults for {kind}: {', '.join(defaults)}")
     return found
 
 
@@ -79,11 +65,8 @@ def engine_of(solver: str) -> Engine:
 
 
 def default_engine(kind: Kind) -> Engine:
-    """Return the engine of formulations where none is named, or raise LookupError without one."""
-    for each in engines().values():
-        if each.default and each.solves == kind:
-            return each
-    raise LookupError(f"no engine is the default for {kind} formulations")
+    """Return the engine of formulations where none is named."""
+    return next(each for each in engines().values() if each.default and each.solves == kind)
 
 
 def proofs() -> dict[str, str]:

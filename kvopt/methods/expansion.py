@@ -5,37 +5,34 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from itertools import product
+from math import prod
 
 from kvopt.methods.syntax import MethodError
 
 #: Most methods that one text stands for.
 MOST_METHODS = 1000
-#: So few digits that sums and quotients of decimals are exact.
+#: Few digits: sums and quotients of decimals are exact.
 _NUMBER = r"[+-]?(?:[0-9]{1,12}(?:\.[0-9]{1,12})?|\.[0-9]{1,12})"
-#: A value in parentheses: behind an equals sign, or by its position.
+#: A value in parentheses.
 _RANGE = re.compile(
     rf"(?<=[=(,])\s*(?P<first>{_NUMBER})\s*\.\.\s*(?P<last>{_NUMBER})"
     rf"(?:\s+step\s+(?P<step>{_NUMBER}))?\s*(?=[,)])",
     re.IGNORECASE,
 )
-#: A path is no parameter, whatever its folders are called.
+#: A path, which has no ranges.
 _PATH = re.compile(r"\s*file\s*:.*\.py(?=\s*(?:\(|$|with\s))", re.IGNORECASE | re.DOTALL)
 
 
 def expand_ranges(text: str) -> list[str]:
     """Return a method's text with each value of its ranges, the last range changing first.
 
-    ``FIRST..LAST step STEP`` goes from the first to the last that does not exceed LAST, exactly in
-    decimal; between whole numbers the step is 1 by default.  Raises MethodError for an empty range,
-    a step that leads nowhere, or too many methods.
+    ``FIRST..LAST step STEP`` is exact in decimals; between integers the step is 1 by default.
+    Raises MethodError for an empty range, a wrong step, or too many methods.
     """
     path = _PATH.match(text)
-    begin = path.end() if path else 0
-    found = list(_RANGE.finditer(text, begin))
+    found = list(_RANGE.finditer(text, path.end() if path else 0))
     values = [_values(each) for each in found]
-    count = 1
-    for each in values:
-        count *= len(each)
+    count = prod(map(len, values))
     if count > MOST_METHODS:
         raise MethodError(f"{text}: expected at most {MOST_METHODS} methods, found {count}")
     ends = [*(each.start() for each in found), len(text)]
@@ -48,19 +45,14 @@ def expand_ranges(text: str) -> list[str]:
 
 
 def _values(found: re.Match[str]) -> list[str]:
-    told = found[0].strip()
+    given = found[0].strip()
     first, last = Decimal(found["first"]), Decimal(found["last"])
     if found["step"] is None and (first % 1 or last % 1):
-        raise MethodError(f"range {told}: expected {told} step STEP, as an end is not whole")
+        raise MethodError(f"range {given}: expected {given} step STEP, as an end is not whole")
     step = Decimal(found["step"] or 1)
     if step <= 0 or last < first:
-        raise MethodError(f"range {told}: expected FIRST..LAST step STEP, upwards, STEP above 0")
+        raise MethodError(f"range {given}: expected FIRST..LAST step STEP, upwards, STEP above 0")
     steps = (last - first) / step
     if steps >= MOST_METHODS:
-        raise MethodError(f"range {told}: expected at most {MOST_METHODS} values, found more")
-    return [_shown(first + k * step) for k in range(int(steps) + 1)]
-
-
-def _shown(value: Decimal) -> str:
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+        raise MethodError(f"range {given}: expected at most {MOST_METHODS} values, found more")
+    return [f"{(first + k * step).normalize():f}" for k in range(int(steps) + 1)]

@@ -1,9 +1,8 @@
 """Digests of the sources that decide a method's result, room by room, and versions of libraries.
 
-A room is a set of folders and files.  A method's result depends on the files of its rooms alone
-(``tests/kvopt/methods/test_rooms.py`` follows all imports), so an edit in a room runs all methods
-of that room again, and no other.  A custom file may use anything: its digest covers the whole suite
-and the file's own neighbours (``kvopt.methods.neighbours``).
+A room is a set of files.  A method's result depends on the files of its rooms alone: an edit in a
+room repeats the methods of that room, and no other.  The digest of a custom file covers the whole
+suite and the file's neighbours (``kvopt.methods.neighbours``).
 """
 
 from __future__ import annotations
@@ -24,43 +23,27 @@ from kvopt.methods.neighbours import MOST_BYTES, MOST_FILES, TooMuchError, neigh
 from kvopt.methods.sources import file_digest, module_file
 from support.checkout import ROOT
 
-#: Files of each room; those of an engine are in a room named after it.
+#: Files of each room; an engine's file is the room of its name.
 ROOMS = {
     "judging": (
-        "instances/**/*.py",
-        "schedules/**/*.py",
-        "support/clock.py",
-        "support/compiling.py",
-        "kvopt/runs/advice.py",
-        "kvopt/runs/preparing.py",
-        "kvopt/runs/state.py",
-        "kvopt/runs/worker.py",
-        "kvopt/methods/own.py",
-        "kvopt/methods/policy.py",
-        "kvopt/runs/in_seconds.py",
-        "formulations/valid/volumes.py",
-        "serving/batch_time/**/*.py",
-        "serving/bounds/loads.py",
-        "serving/deployments.py",
-        "serving/kv_memory.py",
-        "serving/metrics.py",
-        "serving/slo.py",
+        *("instances/**/*.py", "schedules/**/*.py", "support/clock.py", "support/compiling.py"),
+        *("kvopt/runs/advice.py", "kvopt/runs/preparing.py", "kvopt/runs/state.py"),
+        *("kvopt/runs/worker.py", "kvopt/runs/in_seconds.py"),
+        *("kvopt/methods/own.py", "kvopt/methods/policy.py", "formulations/valid/volumes.py"),
+        *("serving/batch_time/**/*.py", "serving/bounds/loads.py", "serving/deployments.py"),
+        *("serving/kv_memory.py", "serving/metrics.py", "serving/slo.py"),
     ),
     "policies": ("heuristics/*.py", "heuristics/policies/*.py", "heuristics/batching/*.py"),
     "formulations": ("formulations/**/*.py", "serving/bounds/*.py"),
     "engines": (
-        "kvopt/engines/*.py",
-        "kvopt/engines/parts/*.py",
-        "kvopt/runs/events.py",
-        "kvopt/runs/task.py",
-        "serving/engine.py",
-        "serving/waiting.py",
+        *("kvopt/engines/*.py", "kvopt/engines/parts/*.py", "kvopt/runs/events.py"),
+        *("kvopt/runs/task.py", "serving/engine.py", "serving/waiting.py"),
     ),
     "team": ("kvopt/runs/*.py", "kvopt/methods/*.py"),
 }
-#: Engines that others run: their files count for these, too.
+#: Rooms that an engine runs.
 _RUNS = {"auto": ("team", "highs", "bound", "search", "improve")}
-#: Engines that relax a model for policies that are advised.
+#: Engines that relax a model for advised policies.
 _ADVISERS = ("highs", "bound")
 #: Libraries that decide a result, by room.
 _LIBRARIES = {
@@ -79,9 +62,9 @@ UNREAD = "unread-"
 
 
 def fingerprint(method: Method, outputs: Collection[str] = ()) -> str:
-    """Return the digest of the sources that decide a method's result, or raise an OSError.
+    """Return the digest of the sources that decide a method's result.
 
-    ``outputs`` are absolute paths of what the command writes, which is no source of a custom file.
+    ``outputs`` are absolute paths of the command's outputs, which are no sources of a custom file.
     """
     if method.path is None:
         return _digest(map(room_digest, rooms_of(method)))
@@ -103,30 +86,25 @@ def unread_neighbours(methods: Iterable[Method], outputs: Collection[str] = ()) 
 
 
 def proof_fingerprint(method: Method) -> str:
-    """Return the digest of what a proof rests on: model, engine with tolerances, and libraries.
-
-    Policies, whose schedules are checked, leave a proof as it is.
-    """
+    """Return the digest of a proof's support: model, engine with tolerances, and libraries."""
     rooms = [room for room in rooms_of(method) if room not in ("judging", "policies", "team")]
-    libraries = {name for room in rooms for name in _LIBRARIES.get(room, ())}
-    told = (f"{name} {_version(name)}" for name in libraries)
-    return _digest([*map(room_digest, rooms), *told])
+    named = (f"{name} {_version(name)}" for name in _libraries(rooms))
+    return _digest([*map(room_digest, rooms), *named])
 
 
 def versions(method: Method, outputs: Collection[str] = ()) -> dict[str, str]:
-    """Return the versions of Python and of the libraries that decide a method's result.
-
-    Nothing is imported; a library that is not installed is left out.
-    """
-    found = {"python": platform.python_version()}
-    if method.path is None:
-        libraries = {name for room in rooms_of(method) for name in _LIBRARIES.get(room, ())}
-    else:
-        libraries = {name for names in _LIBRARIES.values() for name in names}
+    """Return the versions of Python and of the installed libraries that decide a result."""
+    libraries = _libraries(_LIBRARIES if method.path else rooms_of(method))
+    if method.path is not None:
         with contextlib.suppress(TooMuchError):
             libraries |= neighbours(method.path, outputs).modules
-    told = {library: _version(library) for library in sorted(libraries)}
-    return found | {library: version for library, version in told.items() if version is not None}
+    found = {library: _version(library) for library in sorted(libraries)}
+    installed = {library: version for library, version in found.items() if version is not None}
+    return {"python": platform.python_version()} | installed
+
+
+def _libraries(rooms: Iterable[str]) -> set[str]:
+    return {name for room in rooms for name in _LIBRARIES.get(room, ())}
 
 
 def rooms_of(method: Method) -> tuple[str, ...]:
@@ -147,8 +125,8 @@ def rooms_of(method: Method) -> tuple[str, ...]:
 def room_files(room: str) -> list[Path]:
     """Return the files of a room, in order."""
     own = {name: module_file(each.module) for name, each in engines().items()}
-    if room in own:
-        return [path for path in [own[room]] if path is not None]
+    if (file := own.get(room)) is not None:
+        return [file]
     found = {path for pattern in ROOMS[room] for path in ROOT.glob(pattern)}
     return sorted(found - (set(own.values()) if room == "engines" else set()))
 
@@ -176,6 +154,6 @@ def _version(library: str) -> str | None:
     try:
         return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:
-        # Another name than that of its module, as with yaml of PyYAML; to look for it takes long.
+        # The package has another name than its module, as PyYAML; a slow search.
         names = importlib.metadata.packages_distributions().get(library, ())
         return ", ".join(map(importlib.metadata.version, names)) or None

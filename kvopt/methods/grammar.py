@@ -2,14 +2,11 @@
 
     NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]
 
-NAME is an engine, a policy, or ``file:PATH``, one's own: a file of Python, or a program; the name
-of an installed package's method stands for its file.  The options are those of the formulation, of
-the policy or of the file.  Case does not count in names, nor does ``_`` for ``-``, nor do blanks
-around signs.  The text alone decides what is run: an engine of models without a
-formulation is our presolve and then that engine, one with a formulation is the engine alone.
-Among several methods ``policies`` and ``solvers`` stand for all of them, ``answer`` for those of
-:data:`ANSWER`, and a range, ``mine(beta=0..2 step 0.5)``, for one method with each of its values
-(``kvopt.methods.expansion``).
+NAME is an engine, a policy, an installed package's method, or ``file:PATH``, a custom Python file
+or program.  Case, ``_`` for ``-`` and blanks around signs do not count.  An engine of models with a
+formulation runs alone, without one after our presolve.  Among several methods ``policies``,
+``solvers`` and ``answer`` are groups, and a range, ``mine(beta=0..2 step 0.5)``, is one method for
+each value (``kvopt.methods.expansion``).
 """
 
 from __future__ import annotations
@@ -42,38 +39,24 @@ from kvopt.methods.syntax import (
     FILE,
     Arguments,
     Call,
-    MethodError,
     MethodText,
     file_text,
     parse_call,
     parse_method,
     split_methods,
 )
+from kvopt.methods.syntax import MethodError as MethodError
 from kvopt.places import is_own_file, shown
 from support.checkout import ROOT
 from support.text import did_you_mean, find_name, unknown_name
 
-__all__ = [
-    "MethodError",
-    "every_policy",
-    "method_of_document",
-    "read_method",
-    "read_methods",
-    "read_prediction",
-    "refuse_namesakes",
-    "split_methods",
-    "unique_methods",
-    "with_prediction",
-]
-
-#: What a name is looked for among: a method is a solver, a policy or a file.
+#: Kind of a wanted name; a method is a solver, a policy or a file.
 Among = Literal["method", "solver", "policy"]
 
-#: What stands for many methods, among several.
+#: Names of groups of methods.
 EVERY_POLICY, EVERY_SOLVER, OF_ANSWER = "policies", "solvers", "answer"
-#: What answers an instance in seconds (``serving.answer``): vLLM's scheduler, and what is good of
-#: those that know no output, a bin or the decile of each, all, and all arrivals, with the bound;
-#: the most telling first.
+#: Methods that answer an instance in seconds (``serving.answer``): vLLM's scheduler, good policies
+#: of each class of knowledge, and the bound; the most important first.
 ANSWER = (
     "vllm-v1",
     "swf",
@@ -86,8 +69,7 @@ ANSWER = (
     "bound",
 )
 
-#: Asks Pyomo in a process of its own, since loading it takes a second and may load engines.  Of a
-#: name that it does not list its factory would look for a program.
+#: Asks Pyomo in a separate process: its import takes a second and may load engines.
 _ASK_PYOMO = """\
 import json, sys
 from pyomo.environ import SolverFactory
@@ -102,7 +84,7 @@ except Exception:
 print(json.dumps({"name": name, "there": there, "names": names}))
 """
 _ASK_SECONDS = 60
-#: Least similarity of a name that Pyomo lists; it has many that nobody means.
+#: Least similarity of a name that Pyomo lists; many of its names are rare.
 _PYOMO_ALIKE = 0.75
 
 
@@ -113,25 +95,22 @@ def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
     ]
     if not pieces:
         raise MethodError("expected a method (see --list), found none")
-    methods = [method for piece in pieces for method in _group(piece) or [read_method(piece)]]
+    methods = [method for piece in pieces for method in _read_group(piece) or [read_method(piece)]]
     refuse_namesakes(methods)
     return unique_methods(methods)
 
 
-def _group(text: str) -> list[Method]:
-    """Return the methods that ``policies``, with a prediction or without, or another group is."""
+def _read_group(text: str) -> list[Method]:
+    """Return the methods of a group; only ``policies`` takes a prediction."""
     parsed = parse_method(text)
+    groups = {EVERY_SOLVER: [*named_engines()], OF_ANSWER: [*ANSWER]}
+    name = parsed.name.casefold()
     if parsed.formulation is not None or parsed.arguments is not None:
         return []
-    name, prediction = parsed.name.casefold(), parsed.prediction
     if name == EVERY_POLICY:
-        found = every_policy(prediction)
-    elif name == EVERY_SOLVER and prediction is None:
-        found = [read_method(each) for each in named_engines()]
-    elif name == OF_ANSWER and prediction is None:
-        found = [read_method(each) for each in ANSWER]
+        found = every_policy(parsed.prediction)
     else:
-        return []
+        found = [read_method(each) for each in groups.get(name, ()) if not parsed.prediction]
     return [replace(method, grouped=True) for method in found]
 
 
@@ -141,12 +120,9 @@ def unique_methods(methods: Iterable[Method]) -> tuple[Method, ...]:
 
 
 def refuse_namesakes(methods: Iterable[Method]) -> None:
-    """Raise MethodError for two files of one name, whose rows a table could not tell apart."""
-    paths: dict[str, Path] = {}
+    """Raise a MethodError for two files of one name, which would share rows of tables."""
+    paths: dict[str, Path | None] = {}
     for method in methods:
-        if method.path is None:
-            continue
-        # By whatever parameters they are called.
         name = file_text(parse_method(method.text).path)
         if paths.setdefault(name, method.path) != method.path:
             raise MethodError(
@@ -156,7 +132,7 @@ def refuse_namesakes(methods: Iterable[Method]) -> None:
 
 
 def with_prediction(policy: str, prediction: str | Call | None) -> str:
-    """Return the text of a policy that is told a prediction, if there is one."""
+    """Return the text of a policy with a prediction, if there is one."""
     return policy if prediction is None else f"{policy} with {prediction}"
 
 
@@ -171,15 +147,13 @@ def every_policy(prediction: str | Call | None = None) -> list[Method]:
 
 
 def read_method(text: str, planned: bool = False, *, among: Among = "method") -> Method:
-    """Read a method, or raise a MethodError that says what kind was expected (``among``).
+    """Read a method, or raise a MethodError that names the kind that was expected (``among``).
 
-    As in ``auto``; ``highs`` or ``highs:ilp(groups=yes)``; ``a-min with interval(1,1000)``;
-    ``file:PATH``, whose path is taken from the current folder where it exists there, else from the
-    project's. A solver that is none of the project's must be one that Pyomo lists.  Of a text that
-    is ``planned``, of a stored row or read before, nothing outside the project is asked: neither
-    Pyomo nor a file of one's own.
+    A path is relative to the current folder, or else to the project's.  Another solver must be in
+    Pyomo's list.  For a ``planned`` text, of a stored row or read before, neither Pyomo nor a
+    custom file is asked.
     """
-    if not isinstance(text, str):  # of a caller from Python
+    if not isinstance(text, str):
         raise MethodError(f"expected the text of a method, found {text!r}")
     parsed = parse_method(text)
     if parsed.path:
@@ -200,27 +174,26 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
         installed = installed_methods().get(name)
         if installed is not None:
             return _read_file(replace(parsed, name="", path=str(installed)))
-    solver = _solver(name, planned, among)
+    solver = _find_solver(name, planned, among)
     if prediction is not None:
         raise MethodError(f"{solver} knows the outputs: it takes no prediction")
     if parsed.formulation is not None:
         return _read_engine(solver, Call(parsed.formulation, parsed.arguments))
     if parsed.arguments is not None:
-        raise MethodError(f"{solver}: options go with a formulation, as in {_example(solver)}")
+        raise MethodError(f"{solver}: options go with a formulation, as in highs:ilp(...)")
     return Method(solver, "auto" if solver == "auto" else "engine", solver=solver)
 
 
 def method_of_document(document: Mapping[str, Any]) -> Method:
-    """Return the method whose :meth:`Method.document` this is; no custom file is looked for."""
+    """Return the method of a :meth:`Method.document`; no custom file is read."""
     text = document["text"]
     if not text.startswith(FILE):
         return read_method(text, planned=True)
     parsed = parse_method(text)
     path = Path(document["path"] or ROOT / parsed.path)
-    told = document["own"]
-    if told is None:
+    if document["own"] is None:
         return Method(text, "file", path=path)
-    return _called(parsed, path, described_of(told))
+    return _custom_method(parsed, path, described_of(document["own"]))
 
 
 def _read_file(parsed: MethodText) -> Method:
@@ -231,14 +204,12 @@ def _read_file(parsed: MethodText) -> Method:
         found = here if here.is_file() or given.is_absolute() else (ROOT / given).resolve()
         found.is_file()
     except (OSError, ValueError, RuntimeError) as error:
-        # Too long, a NUL, a loop of links, or the home of a user that there is not.
         reason = getattr(error, "strerror", None) or error
         raise MethodError(f"{FILE}{name}: {reason}") from None
     if not found.is_file() or not (is_python(found) or os.access(found, os.X_OK)):
         raise MethodError(f"file:{name}: expected a Python file or a program, found none there")
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
-    # One spelling wherever the command is called from.
     parsed = replace(parsed, path=shown(found) if is_own_file(found) else found.name)
     declared: Described | None = Described(found.name, False)
     fault = ""
@@ -249,21 +220,20 @@ def _read_file(parsed: MethodText) -> Method:
         except (OSError, SyntaxError) as error:
             raise MethodError(f"file:{found.name}: {' '.join(str(error).split())}") from None
     if declared is not None:
-        return _called(parsed, found, declared)
+        return _custom_method(parsed, found, declared)
     if parsed.arguments or parsed.prediction is not None:
         raise MethodError(f"{FILE}{parsed.path}: its parameters are not known: {fault}")
-    # Its run tells what is wrong with it, as a row.
+    # Its row has the fault.
     return Method(str(parsed), "file", path=found)
 
 
-def _called(parsed: MethodText, path: Path, declared: Described) -> Method:
+def _custom_method(parsed: MethodText, path: Path, declared: Described) -> Method:
     """Return a custom file with its parameters, and the prediction of its policy."""
     name = file_text(parsed.path)
     if parsed.prediction is not None and not declared.is_policy:
         raise MethodError(f"{name}: solve is given the outputs: it takes no prediction")
     called = _read_call(name, declared, parsed.arguments, parsed.prediction)
-    values, chosen, told, text = called
-    return Method(text, "file", path=path, own=OwnCall(declared, values, chosen, told))
+    return Method(called[-1], "file", path=path, own=OwnCall(declared, *called[:-1]))
 
 
 def _read_call(
@@ -284,8 +254,8 @@ def _read_call(
     if not planned and (policy.clairvoyant or policy.blind):
         why = "knows the outputs" if policy.clairvoyant else "uses nothing of the outputs"
         raise MethodError(f"{name} {why}: it takes no prediction")
-    chosen, told, shown_call = read_prediction(prediction)
-    return values, chosen, told, f"{text} with {shown_call}"
+    chosen, given, call = read_prediction(prediction)
+    return values, chosen, given, f"{text} with {call}"
 
 
 def read_prediction(text: str | Call) -> tuple[Prediction, dict[str, Any], str]:
@@ -295,30 +265,27 @@ def read_prediction(text: str | Call) -> tuple[Prediction, dict[str, Any], str]:
     if known is None:
         raise MethodError(unknown_name("prediction", call.name, PREDICTIONS))
     chosen = PREDICTIONS[known]
-    told = read_values(known, call.arguments, chosen.parameters)
-    try:  # values that no instance could be predicted with, as interval(9,1)
-        chosen.predict(np.zeros(0, dtype=np.int64), np.random.default_rng(0), told)
+    given = read_values(known, call.arguments, chosen.parameters)
+    try:  # interval(9,1) predicts no instance
+        chosen.predict(np.zeros(0, dtype=np.int64), np.random.default_rng(0), given)
     except NotApplicableError as error:
         raise MethodError(str(error)) from None
-    return chosen, told, format_call(known, told, chosen.parameters)
+    return chosen, given, format_call(known, given, chosen.parameters)
 
 
-def _solver(name: str, planned: bool, among: Among) -> str:
+def _find_solver(name: str, planned: bool, among: Among) -> str:
     """Return the solver's own spelling of a name."""
-    if among != "policy":
-        known = find_name(name, named_engines())
-        if known is not None or planned:
-            return known or name
-        if among == "solver" and find_name(name, policies()):
-            raise MethodError(f"unknown solver {name!r}, it is a policy")
-    elif find_name(name, named_engines()):
-        raise MethodError(f"unknown policy {name!r}, it is a solver")
-    formulation = find_name(name, formulations())
-    if formulation is not None:
+    unknown = f"unknown {among} {name!r}"
+    known = find_name(name, named_engines())
+    if among != "policy" and (known is not None or planned):
+        return known or name
+    if known is not None:
+        raise MethodError(f"{unknown}, it is a solver")
+    if among == "solver" and find_name(name, policies()):
+        raise MethodError(f"{unknown}, it is a policy")
+    if formulation := find_name(name, formulations()):
         engine = default_engine(formulations()[formulation].kind).name
-        raise MethodError(
-            f"unknown {among} {name!r}, it is a formulation; did you mean {engine}:{formulation}?"
-        )
+        raise MethodError(f"{unknown}, it is a formulation; did you mean {engine}:{formulation}?")
     listed: list[str] = []
     if among != "policy":
         solver, there, listed = _ask_pyomo(name)
@@ -328,16 +295,15 @@ def _solver(name: str, planned: bool, among: Among) -> str:
             raise MethodError(
                 f"solver {solver!r} is not installed (highs and cpsat come with kvopt)"
             )
-    # What Pyomo lists is told only where nothing of ours is near.
-    near = did_you_mean(name, _names(among)) or did_you_mean(name, listed, _PYOMO_ALIKE)
+    near = did_you_mean(name, _known_names(among)) or did_you_mean(name, listed, _PYOMO_ALIKE)
     if near:
-        raise MethodError(f"unknown {among} {name!r}{near}")
+        raise MethodError(f"{unknown}{near}")
     others = ", file:PATH" if among == "method" else ""
     others += "" if among == "policy" else " or a solver that Pyomo lists and finds"
-    raise MethodError(f"unknown {among} {name!r}, expected {', '.join(_names(among))}{others}")
+    raise MethodError(f"{unknown}, expected {', '.join(_known_names(among))}{others}")
 
 
-def _names(among: Among) -> list[str]:
+def _known_names(among: Among) -> list[str]:
     return [
         *(named_engines() if among != "policy" else ()),
         *((*policies(), *installed_methods()) if among != "solver" else ()),
@@ -355,35 +321,22 @@ def _read_engine(solver: str, call: Call) -> Method:
     return Method(solver, "engine", solver).on(formulation, options)
 
 
-def _example(solver: str) -> str:
-    kind = engine_of(solver).solves or "mip"
-    fitting = [each for each in formulations().values() if each.kind == kind]
-    chosen = next((each for each in fitting if each.options), fitting[0])
-    engine = solver if engine_of(solver).solves else default_engine(kind).name
-    return f"{engine}:{chosen.name}(...)"
-
-
 def refuse_invented(method: Method) -> None:
     """Raise MethodError for an engine that is neither ours nor one that Pyomo lists."""
-    if method.kind != "engine" or method.solver in named_engines():
-        return
+    known = method.kind != "engine" or method.solver in named_engines()
     # One question for all names: each takes seconds.
-    if method.solver not in _ask_pyomo("")[2]:
+    if not known and method.solver not in _ask_pyomo("")[2]:
         raise MethodError(f"unknown solver {method.solver!r}")
 
 
 @cache
 def _ask_pyomo(name: str) -> tuple[str, bool, list[str]]:
-    """Return Pyomo's spelling of a solver, empty if it lists none; whether it is there; all."""
-    # -c and -I: nothing of the current folder may be taken for a part of Pyomo.
+    """Return Pyomo's spelling of a solver, empty without one; if it is installed; all names."""
+    # -I: nothing of the current folder is imported.
+    asked = [sys.executable, "-I", "-c", _ASK_PYOMO, name]
     try:
-        answer = subprocess.run(
-            [sys.executable, "-I", "-c", _ASK_PYOMO, name],
-            capture_output=True,
-            text=True,
-            timeout=_ASK_SECONDS,
-        ).stdout
-        told = json.loads(answer.strip().splitlines()[-1])
+        run = subprocess.run(asked, capture_output=True, text=True, timeout=_ASK_SECONDS)
+        answer = json.loads(run.stdout.strip().splitlines()[-1])
     except (subprocess.TimeoutExpired, ValueError, IndexError):
         raise MethodError(f"solver {name!r}: Pyomo did not say whether it has it") from None
-    return told["name"] or "", told["there"], told["names"]
+    return answer["name"] or "", answer["there"], answer["names"]

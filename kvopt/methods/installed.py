@@ -1,12 +1,7 @@
-"""Methods of installed packages: entry points of the group ``kvopt.methods``, each a file by name.
+"""Methods of installed packages, by entry points of the group ``kvopt.methods``.
 
-A package says in its ``pyproject.toml``::
-
-    [project.entry-points."kvopt.methods"]
-    longest = "my_package.longest"
-
-Then ``longest`` stands for ``file:.../my_package/longest.py``, which defines ``POLICY`` or
-``solve``.  Nothing of a package is imported where it is looked for.
+With ``longest = "my_package.longest"`` in that group, the name ``longest`` is the file
+``my_package/longest.py``, which defines ``POLICY`` or ``solve``.  No package is imported for that.
 """
 
 from __future__ import annotations
@@ -15,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import entry_points
+from itertools import accumulate
 from pathlib import Path
 
 GROUP = "kvopt.methods"
@@ -31,9 +27,7 @@ def _file(module: str) -> Path | None:
     """Return the file of a module; its packages are found as Python finds them, not run."""
     where: Sequence[str] | None = None
     origin = None
-    parts = module.split(".")
-    for count in range(1, len(parts) + 1):
-        name = ".".join(parts[:count])
+    for name in accumulate(module.split("."), "{}.{}".format):
         finders = (each.find_spec(name, where) for each in sys.meta_path)
         spec = next((each for each in finders if each is not None), None)
         if spec is None:

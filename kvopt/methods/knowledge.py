@@ -18,8 +18,8 @@ from kvopt.methods.options import bound_only
 from kvopt.methods.syntax import Call, parse_method
 from schedules.evidence import CERTIFICATE, VOLUMES
 
-#: What a policy knows: every output; a prediction of each, which is exact, or that of the
-#: instance's file (exact where it has none), or its decile, or another; or nothing.
+#: Knowledge of outputs: all; predictions, which are exact, or the file's (exact without one),
+#: deciles or other intervals; or nothing.
 Lengths = Literal["outputs", "exact", "file", "deciles", "intervals", "nothing", "unknown"]
 WORDS: dict[Lengths, str] = {
     "outputs": "clairvoyant",
@@ -30,28 +30,21 @@ WORDS: dict[Lengths, str] = {
     "nothing": "non-clairvoyant",
     "unknown": "not declared",
 }
-#: The classes that policies are ranked in, by what they know.
-CLASSES: dict[Lengths, str] = {
-    "outputs": "clairvoyant",
-    "exact": "with predictions",
-    "file": "with predictions",
-    "deciles": "with predictions",
-    "intervals": "with predictions",
-    "nothing": "non-clairvoyant",
-    "unknown": "not declared",
-}
+#: The classes of the ranking.
+CLASSES: dict[Lengths, str] = WORDS | dict.fromkeys(
+    ("exact", "file", "deciles", "intervals"), "with predictions"
+)
 _OFFLINE = ", offline"
-#: Of a prediction by its name; all others tell an interval.
+#: Knowledge by the name of a prediction; all others give an interval.
 _OF_PREDICTION: dict[str, Lengths] = {"exact": "exact", "deciles": "deciles"}
-#: What the words mean, for the reader of a table.
+#: Meaning of the words, for the reader of a table.
 OF_CLASSES = (
     "clairvoyant: knows every output; with predictions: knows an interval that holds it, with "
     "exact ones the output itself; non-clairvoyant: knows no output; offline: knows all arrivals"
 )
-#: Marks methods that may keep tokens over an eviction, in all tables and figures: policies that
-#: are made so, and methods of which a schedule did.
+#: Mark of methods that may keep tokens over an eviction, in all tables and figures.
 MARK = " *"
-#: What rows, schedule files and certificates call what a bound rests on, and what readers do.
+#: Support of a bound: its text in rows and certificates, and its name in reports.
 _SOURCES = {
     VOLUMES: "area bound",
     "volumes of parts": "area bounds of parts",
@@ -75,47 +68,38 @@ class Knowledge:
         return WORDS[self.lengths] + (_OFFLINE if self.offline else "")
 
     def on(self, instance: Instance) -> Knowledge:
-        """Return what it knows of an instance, whose file may have predictions or not."""
+        """Return the knowledge about an instance, whose file may have predictions."""
         if self.lengths != "file":
             return self
-        # As ``heuristics.predictions`` takes them: a request without an interval tells its output.
         some = any(each.output_lower is not None for each in instance.requests)
         return Knowledge("intervals" if some else "exact", self.offline)
 
     @staticmethod
     def of_words(words: str) -> Knowledge:
-        """Return what :meth:`__str__` wrote; of other words nothing is known."""
-        offline = words.endswith(_OFFLINE)
-        words = words.removesuffix(_OFFLINE)
-        return next(
-            (Knowledge(each, offline) for each in WORDS if WORDS[each] == words),
-            Knowledge("unknown"),
-        )
+        """Return the knowledge that :meth:`__str__` wrote; other words are unknown."""
+        known = [Knowledge(each, offline) for each in WORDS for offline in (False, True)]
+        return next((each for each in known if str(each) == words), Knowledge("unknown"))
 
 
 def knowledge_of(method: Method) -> Knowledge:
-    """Return what a method's policy declares to know, and what ``solve`` of a file is given."""
-    if method.call is not None:
-        policy: Policy | Described = method.call.policy
-        prediction = method.call.prediction
-    elif method.own is None:
+    """Return the knowledge that a method declares; ``solve`` of a file has the outputs."""
+    called = method.call or method.own
+    if called is None:
         return Knowledge("unknown")
-    elif not method.own.described.is_policy:
+    policy, prediction = called.policy, called.prediction
+    if isinstance(policy, Described) and not policy.is_policy:
         return Knowledge("outputs", offline=True)
-    else:
-        policy, prediction = method.own.described, method.own.prediction
-    if policy.blind:
-        return Knowledge("nothing", policy.offline)
-    if policy.clairvoyant:
-        return Knowledge("outputs", policy.offline)
-    if prediction is None:
-        return Knowledge("file", policy.offline)
-    return Knowledge(_OF_PREDICTION.get(prediction.name, "intervals"), policy.offline)
+    lengths: Lengths = "file"
+    if policy.blind or policy.clairvoyant:
+        lengths = "nothing" if policy.blind else "outputs"
+    elif prediction is not None:
+        lengths = _OF_PREDICTION.get(prediction.name, "intervals")
+    return Knowledge(lengths, policy.offline)
 
 
 @cache
 def knowledge(text: str, declared: str = "") -> Knowledge:
-    """Return what the method of a row knows; of a custom file what its row has ``declared``."""
+    """Return the knowledge of a row's method; a custom file's row has ``declared`` it."""
     method = method_of_row(text)
     if method is None:
         return Knowledge("unknown")
@@ -124,19 +108,19 @@ def knowledge(text: str, declared: str = "") -> Knowledge:
 
 @cache
 def shown_method(text: str, own_name: str = "") -> str:
-    """Return how the method of a row is shown.
+    """Return the text of a row's method for tables.
 
-    A prediction has its values written out: ``a-min with interval(1,1000)``.  A file of one's own
-    goes by the name that it gives itself (the row's column ``own_name``), with the file behind it
-    unless that is the name of the file, and of nothing else: ``longest(beta=2) [mine.py]``,
-    ``mine(beta=2)``, ``mine [program]``.
+    A prediction has all its values: ``a-min with interval(1,1000)``.  A custom file has the name
+    that it gives itself (``own_name``), then its file where that has another name or the name is
+    taken: ``longest(beta=2) [mine.py]``, ``mine(beta=2)``, ``mine [program]``.
     """
     try:
         parsed = parse_method(text)
     except MethodError:
         return text
-    if parsed.prediction and method_of_row(text) and (told := _told(parsed.prediction)):
-        text = str(parsed := replace(parsed, prediction=told))
+    if parsed.prediction and method_of_row(text):
+        parsed = replace(parsed, prediction=_with_values(parsed.prediction))
+        text = str(parsed)
     if not own_name or not parsed.path:
         return text
     shown = str(replace(parsed, name=own_name, path=""))
@@ -148,29 +132,28 @@ def shown_method(text: str, own_name: str = "") -> str:
 
 
 def shown_source(source: str) -> str:
-    """Return what a bound rests on, in the field's words; of other methods' as it is."""
+    """Return the support of a bound in the field's words."""
     kind = source.removeprefix(CERTIFICATE)
     return source.removesuffix(kind) + _SOURCES.get(kind, kind)
 
 
 def shown_methods(texts: Iterable[str], own_names: Iterable[str]) -> list[str]:
-    """Return how the methods of rows are shown."""
+    """Return the texts of rows' methods for tables."""
     return list(map(shown_method, texts, own_names))
 
 
-def _told(call: Call) -> Call | None:
-    """Return a prediction with all its values, ``interval(1,1000)``; None where it has none."""
+def _with_values(call: Call) -> Call:
+    """Return a prediction with all its values, ``interval(1,1000)``."""
     try:
-        prediction, told_values, _ = read_prediction(call)
+        prediction, given, _ = read_prediction(call)
     except MethodError:
-        return None
-    values = [f"{told_values[each.name]:g}" for each in prediction.parameters]
-    return Call(prediction.name, tuple(("", each) for each in values)) if values else None
+        return call
+    return Call(prediction.name, tuple(("", f"{v:g}") for v in given.values()))
 
 
 @cache
 def only_bounds(text: str) -> bool:
-    """Tell whether a method makes bounds only: its schedule is that of the policy it began with."""
+    """Return whether a method makes bounds only: its schedule is the first policy's."""
     method = method_of_row(text)
     if method is None or method.kind != "engine":
         return False
@@ -195,7 +178,7 @@ def policy_name(method: str) -> str:
 
 
 def knowledge_words(policy: Policy) -> str:
-    """Return what a policy may know, in a few words."""
+    """Return the knowledge of a policy, in a few words."""
     lengths: Lengths = (
         "outputs" if policy.clairvoyant else "nothing" if policy.blind else "intervals"
     )
@@ -208,7 +191,7 @@ def knowledge_words(policy: Policy) -> str:
 
 
 def method_of_row(text: str) -> Method | None:
-    """Return the method that a row names, None for what is none of ours."""
+    """Return the method that a row names, None for an unknown one."""
     try:
         return read_method(text, planned=True)
     except MethodError:

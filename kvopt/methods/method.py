@@ -1,4 +1,4 @@
-"""A method as an object: what a text names, once it has been read (``kvopt.methods.grammar``)."""
+"""Methods as objects, which ``kvopt.methods.grammar`` reads from texts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ Kind = Literal["auto", "engine", "policy", "file"]
 
 @dataclass(frozen=True)
 class Method:
-    """A method that can be run; it is read from text once and carried as it is.
+    """A method that can be run.
 
-    By the canonical ``text`` it is stored and named in tables.  A file outside the project is named
-    without its folder; two files of one name differ by the digest of their sources.
+    Rows and tables name it by its canonical ``text``; a file outside the project has no folder.
 
     An engine has a ``solver`` and a ``formulation`` with its options, empty where the size decides;
-    ``model`` is that formulation as it is declared, and ``options`` those that differ from their
-    defaults.  A policy has a ``call``. A file of one's own has a ``path``, None where the text is
-    that of a stored row, and ``own``: what it declares and is called with, None where it could not
-    say.  What was ``grouped``, named as one of many, is left out where it does not apply.
+    ``model`` is the declaration of that formulation, ``options`` are those that are no defaults.
+    A policy has a ``call``.  A custom file has a ``path``, None for the text of a stored row, and
+    ``own``, its declaration and call, None without one.  A ``grouped`` method, named as one of
+    many, is left out where it does not apply.
     """
 
     text: str
@@ -48,12 +47,12 @@ class Method:
 
     @property
     def own_name(self) -> str:
-        """The name that a file of one's own gives itself; empty for others."""
-        return "" if self.own is None else self.own.described.name
+        """Name that a custom file gives itself; empty for others."""
+        return "" if self.own is None else self.own.policy.name
 
     @property
     def task_path(self) -> str:
-        """The path that a line of a task needs beside the text, which does not lead to it."""
+        """Path of a custom file outside the project, for the line of a task."""
         return "" if self.path is None or is_own_file(self.path) else str(self.path)
 
     @property
@@ -61,16 +60,16 @@ class Method:
         """Return whether the method is a policy that needs a solved relaxation."""
         if self.call is not None:
             return isinstance(self.call.policy, AdvisedPolicy)
-        return self.own is not None and self.own.described.advised
+        return self.own is not None and self.own.policy.advised
 
     def document(self) -> dict[str, Any]:
-        """Return what :func:`kvopt.methods.grammar.method_of_document` reads, as JSON."""
-        own = None if self.own is None else self.own.described.document()
+        """Return JSON for :func:`kvopt.methods.grammar.method_of_document`."""
+        own = None if self.own is None else self.own.policy.document()
         return {"text": self.text, "path": self.task_path, "own": own}
 
     @property
     def solves(self) -> FormulationKind | None:
-        """The kind of formulation that its engine takes, None if it takes none or is no engine."""
+        """Kind of formulation that its engine takes, or None."""
         return engine_of(self.solver).solves if self.kind == "engine" else None
 
     @property
@@ -94,9 +93,8 @@ class Method:
         called = self.call or self.own
         if called is None:
             return True
-        declared = called.policy if isinstance(called, PolicyCall) else called.described
         drawn = called.prediction is not None and called.prediction.name == "noise"
-        return declared.randomised or drawn or self.advised
+        return called.policy.randomised or drawn or self.advised
 
     def on(self, formulation: Formulation, options: OptionValues | None = None) -> Method:
         """Return the engine alone on a formulation, with those options that are no defaults."""

@@ -13,12 +13,12 @@ from heuristics.policy import Choice, Parameter
 from kvopt.methods.syntax import Arguments, MethodError, call_text, parse_call
 from support.text import did_you_mean, find_name, unknown_name
 
-#: Numbers in ASCII digits; more passes float(): underscores, other alphabets, infinities.
+#: Numbers in ASCII digits, without the underscores and infinities of float().
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", re.IGNORECASE)
 _SWITCH = {"yes": True, "no": False}
 #: Largest value of a formulation's option that is a number.
 _LARGEST = 2**31 - 1
-#: Largest number that a function of one's own is given; up to it floats hold every integer.
+#: Largest number for a custom function; floats hold every integer up to it.
 LARGEST_KEYWORD = 2**53
 
 
@@ -31,7 +31,7 @@ class Keyword:
     meaning: str = ""
 
 
-#: What can be given in parentheses.
+#: Declarations of values in parentheses.
 Declared = Parameter | Choice | Option | Keyword
 #: Values of a formulation's options, those that differ from their defaults.
 OptionValues = dict[str, bool | int | float]
@@ -40,10 +40,9 @@ OptionValues = dict[str, bool | int | float]
 def read_values(
     name: str, arguments: Arguments | None, declared: Sequence[Declared]
 ) -> dict[str, Any]:
-    """Return the value of all that is declared, defaults where none is given.
+    """Return the value of every declaration: given by position or by name, else its default.
 
-    They are given by position or by name.  Raises MethodError if a name is unknown, occurs twice,
-    or its value is out of range.
+    Raises MethodError if a name is unknown or occurs twice, or its value is out of range.
     """
     known = {each.name: each for each in declared}
     given: dict[str, Any] = {}
@@ -56,36 +55,33 @@ def read_values(
             raise MethodError(f"{name} takes {takes}, found {found!r}{did_you_mean(found, known)}")
         if meant in given:
             raise MethodError(f"{name}: {meant} occurs twice")
-        given[meant] = _read(name, known[meant], value)
+        given[meant] = _read_value(name, known[meant], value)
     return {key: each.default for key, each in known.items()} | given
 
 
 def changed_values(values: Mapping[str, Any], declared: Sequence[Declared]) -> dict[str, Any]:
     """Return the values that differ from their defaults, in the order of the declaration."""
-    return {
-        each.name: values[each.name]
-        for each in declared
-        if each.name in values and values[each.name] != each.default
-    }
+    pairs = ((each.name, values.get(each.name, each.default), each.default) for each in declared)
+    return {name: value for name, value, default in pairs if value != default}
 
 
 def format_call(name: str, values: Mapping[str, Any], declared: Sequence[Declared]) -> str:
     """Return the name with the values that differ from their defaults."""
     changed = changed_values(values, declared)
-    return call_text(name, ((key, _shown(value)) for key, value in changed.items()))
+    return call_text(name, ((key, _format_value(value)) for key, value in changed.items()))
 
 
 def format_numbers(values: Mapping[str, Any]) -> str:
     """Return the numbers among some values, all written out, as in ``beta=1,tau=0.5``."""
     return ",".join(
-        f"{name}={_shown(value)}"
+        f"{name}={_format_value(value)}"
         for name, value in values.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     )
 
 
 def read_numbers(text: str) -> dict[str, float]:
-    """Return what :func:`format_numbers` wrote; of other texts what is a number."""
+    """Return the numbers of :func:`format_numbers`, and nothing of other texts."""
     pairs = (entry.partition("=") for entry in text.split(","))
     return {name: float(value) for name, _, value in pairs if _NUMBER.fullmatch(value)}
 
@@ -107,13 +103,13 @@ def read_formulation(text: str) -> tuple[Formulation, OptionValues]:
 
 
 def bound_only(formulation: Formulation, options: OptionValues) -> tuple[bool, OptionValues]:
-    """Return whether only a bound is asked for, and the options that the model itself takes."""
+    """Return whether only a bound is wanted, and the options of the model itself."""
     own = {name: value for name, value in options.items() if name != RELAXED.name}
     return formulation.relaxation or len(own) < len(options), own
 
 
 def switched(formulation: Formulation, given: OptionValues) -> list[str]:
-    """Return a formulation with options and, for each of its own switches, with it turned.
+    """Return a formulation with options, then with each of its switches turned.
 
     Each integer program comes a second time as its LP relaxation.
     """
@@ -129,13 +125,15 @@ def switched(formulation: Formulation, given: OptionValues) -> list[str]:
 
 
 def describe(declared: Declared) -> str:
-    """Return one line: name, default, what is allowed, and meaning."""
-    words = _words(declared)
-    allowed = " | ".join(words) if words else "..".join(map(_shown, _range(declared)[:2]))
-    return f"{declared.name}={_shown(declared.default)}  ({allowed}) {declared.meaning}"
+    """Return one line: name, default, range, and meaning."""
+    words = _allowed_words(declared)
+    allowed = (
+        " | ".join(words) if words else "..".join(map(_format_value, _allowed_range(declared)[:2]))
+    )
+    return f"{declared.name}={_format_value(declared.default)}  ({allowed}) {declared.meaning}"
 
 
-def _shown(value: bool | float | str) -> str:
+def _format_value(value: bool | float | str) -> str:
     """Return the shortest text from which the very value is read again."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -145,8 +143,8 @@ def _shown(value: bool | float | str) -> str:
     return short if float(short) == value else repr(value)
 
 
-def _words(declared: Declared) -> dict[str, str | bool] | None:
-    """Return the words that are allowed and what they mean; None where it is a number."""
+def _allowed_words(declared: Declared) -> dict[str, str | bool] | None:
+    """Return the allowed words with their values; None for a number or a text."""
     if isinstance(declared, Choice):
         return {word: word for word in declared.options}
     if isinstance(declared, Option) and isinstance(declared.default, bool):
@@ -154,8 +152,8 @@ def _words(declared: Declared) -> dict[str, str | bool] | None:
     return None
 
 
-def _range(declared: Declared) -> tuple[float, float, bool]:
-    """Return both ends of what is allowed, and whether only integers are."""
+def _allowed_range(declared: Declared) -> tuple[float, float, bool]:
+    """Return both ends of the range, and whether only integers are allowed."""
     if isinstance(declared, Parameter):
         return declared.low, declared.high, declared.integer
     if isinstance(declared, Keyword):
@@ -163,9 +161,9 @@ def _range(declared: Declared) -> tuple[float, float, bool]:
     return 0, _LARGEST, isinstance(declared.default, int)
 
 
-def _read(name: str, declared: Declared, text: str) -> Any:
+def _read_value(name: str, declared: Declared, text: str) -> Any:
     asked = f"{name}: expected {declared.name} as"
-    words = _words(declared)
+    words = _allowed_words(declared)
     if words is not None:
         word = find_name(text, words)
         if word is None:
@@ -176,10 +174,10 @@ def _read(name: str, declared: Declared, text: str) -> Any:
         if not text or not text.isprintable():
             raise MethodError(f"{asked} a text, found {text!r}")
         return text
-    low, high, integer = _range(declared)
+    low, high, integer = _allowed_range(declared)
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not low <= value <= high or (integer and not value.is_integer()):
-        ends = f"from {_shown(low)} to {_shown(high)}"
+        ends = f"from {_format_value(low)} to {_format_value(high)}"
         kind = "an integer" if integer else "a number"
         raise MethodError(f"{asked} {kind} {ends}, found {text!r}")
     # A whole number for a whole default of a custom function; a negative zero is a text for zero.

@@ -1,28 +1,20 @@
-"""Methods of one's own: a Python file, anywhere, that defines ``solve`` or ``POLICY``.
-
-Any other file is a program (``kvopt.methods.program``).
+"""Custom methods in Python: a file, anywhere, that defines ``solve`` or ``POLICY``.
 
 ``solve`` returns a start round for each request, in the instance's order, or a
-``schedules.Schedule`` (in real time: with a clock).  It is given what it asks for by name:
+``schedules.Schedule`` (in real time: with a clock).  It receives the arguments that it names:
 
 - ``instance``, ``seed``, ``threads``, ``batch_time`` (text, empty for an instance in rounds), and
-  ``seconds``: how long it may take, counted from the call;
-- ``report``, to send what is found on the way: ``report("schedule", starts=[...])``, with
+  ``seconds``: its time limit, counted from the call;
+- ``report``, which sends results before the end: ``report("schedule", starts=[...])``, with
   ``attempts`` and ``kept`` where a run was cancelled, and ``report("bound", value=...,
-  source="...")``.  A bound with a ``certificate`` (``formulations.certificates.certificate``) is
-  evaluated after the run, in what its limit leaves, a second at least; without it no bound counts.
+  source="...", certificate=...)``.  A bound counts at the value that its certificate proves.
 
-Its other parameters, with a number, a text or a truth value for a default, are those of the method:
-``def solve(instance, beta=1)`` is ``file:mine.py`` and ``file:mine.py(beta=2)``.  It takes no
-prediction, since it is given the instance with its outputs.
+Its other parameters, with a number, a text or a truth value for a default, belong to the method.
+A ``POLICY``, as in ``heuristics/policies``, is run by the simulator.  It has the parameters that it
+declares and, unless it is clairvoyant, a prediction.
 
-A file that defines ``POLICY``, as those of ``heuristics/policies`` do, is run by the simulator.  It
-takes the parameters that it declares and, unless it is clairvoyant, a prediction:
-``file:mine.py(beta=2) with interval(1,40)``.  Reports rank it by what it declares to know.
-
-A process of its own, with ten seconds, imports the file first (``kvopt.methods.described``).  It
-may import files of its own folder.  It runs in a process of its own and is killed at the limits;
-what it sent before is kept, and every schedule is checked.
+A separate process imports the file first and reads its declaration (``kvopt.methods.described``).
+The run has a process too, which is killed at the limits; every schedule is checked.
 """
 
 from __future__ import annotations
@@ -51,7 +43,7 @@ from kvopt.runs.task import Task
 from schedules import Schedule
 from support.text import one_line
 
-#: What ``solve`` is given where it asks for it by name.
+#: Arguments of ``solve``, each given where it is named.
 _GIVEN = frozenset({"instance", "report", "seconds", "seed", "threads", "batch_time"})
 #: Characters of a policy's name that tables show.
 _LONGEST_NAME = 60
@@ -59,25 +51,25 @@ _EXPECTED = "expected a list with one start round a request, a Schedule, or None
 
 
 class OwnMethodError(Exception):
-    """The file is no method, fails, or sends nonsense; one line names file and line."""
+    """The file is no method, fails, or sends a wrong result; one line names file and line."""
 
 
 def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
-    """Import a file and return its policy, or what runs its ``solve`` on a task and reports."""
-    found = _defined(path)
+    """Import a file; return its policy, or a function that runs its ``solve`` on a task."""
+    found = _import_method(path)
     return found if isinstance(found, Policy) else _runner(path, found)
 
 
 def describe_own(path: Path) -> Described:
-    """Import a file and return what it declares."""
-    found = _defined(path)
+    """Import a file and return its declaration."""
+    found = _import_method(path)
     if isinstance(found, Policy):
-        return _declared(found)
+        return _describe_policy(found)
     seeded = "seed" in inspect.signature(found).parameters
-    return Described(path.stem, False, _keywords(found), randomised=seeded)
+    return Described(path.stem, False, _read_keywords(found), randomised=seeded)
 
 
-def _declared(policy: Policy) -> Described:
+def _describe_policy(policy: Policy) -> Described:
     return Described(
         one_line(str(policy.name), _LONGEST_NAME),
         True,
@@ -90,7 +82,7 @@ def _declared(policy: Policy) -> Described:
     )
 
 
-def _defined(path: Path) -> Policy | Callable[..., Any]:
+def _import_method(path: Path) -> Policy | Callable[..., Any]:
     """Import a file and return its ``POLICY`` or its ``solve``, or raise an OwnMethodError."""
     module = _import(path)
     solve, policy = getattr(module, "solve", None), getattr(module, "POLICY", None)
@@ -105,35 +97,27 @@ def _defined(path: Path) -> Policy | Callable[..., Any]:
         return policy
     if not callable(solve):
         raise OwnMethodError(f"{path.name}: expected solve as a function, found {solve!r}")
-    _refuse_unknown(path, solve)
+    parameters = inspect.signature(solve).parameters.values()
+    unknown = {each.name for each in parameters if each.default is each.empty} - _GIVEN
+    if unknown:
+        raise OwnMethodError(
+            f"{path.name}: solve is given {', '.join(sorted(_GIVEN))}, it asks for "
+            f"{', '.join(sorted(unknown))}"
+        )
     checked: Callable[..., Any] = solve
     return checked
 
 
-def _refuse_unknown(path: Path, solve: Callable[..., Any]) -> None:
-    wanted = {
-        each.name
-        for each in inspect.signature(solve).parameters.values()
-        if each.default is each.empty
-    }
-    if wanted - _GIVEN:
-        raise OwnMethodError(
-            f"{path.name}: solve is given {', '.join(sorted(_GIVEN))}, it asks for "
-            f"{', '.join(sorted(wanted - _GIVEN))}"
-        )
-
-
-def _keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
+def _read_keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
     """Return the parameters of a function that a user may give."""
     found: list[Declared] = []
     for each in inspect.signature(solve).parameters.values():
-        if each.name in _GIVEN or each.default is each.empty:
+        number = isinstance(each.default, int | float) and abs(each.default) <= LARGEST_KEYWORD
+        if each.name in _GIVEN:
             continue
         if isinstance(each.default, bool):
             found.append(Option(each.name, each.default, ""))
-        elif isinstance(each.default, str) or (
-            isinstance(each.default, int | float) and abs(each.default) <= LARGEST_KEYWORD
-        ):
+        elif number or isinstance(each.default, str):
             found.append(Keyword(each.name, each.default))
     return tuple(found)
 
@@ -141,22 +125,21 @@ def _keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
 def as_policy_call(policy: Policy, method: Method) -> PolicyCall:
     """Return the call of a custom policy with the parameters of its method.
 
-    Raises OwnMethodError if it declares something else than when its file was asked what it is.
+    Raises OwnMethodError if it declares something else than before the run.
     """
     own = method.own
-    if own is not None and own.described != _declared(policy):
-        assert method.path is not None
-        raise OwnMethodError(
-            f"{method.path.name}: its POLICY declares something else than when it was asked"
-        )
     if own is None:
         values = read_values(policy.name, None, policy.parameters)
         return PolicyCall(policy, values, None, {}, method.text)
+    if own.policy != _describe_policy(policy):
+        raise OwnMethodError(
+            f"{method.path and method.path.name}: its POLICY declares something else than before"
+        )
     return PolicyCall(policy, own.values, own.prediction, own.prediction_values, method.text)
 
 
 def _import(path: Path) -> ModuleType:
-    # After the project's folders: a file there must not be taken for one of the project's.
+    # The project's folders come first.
     sys.path.append(str(path.parent))
     spec = importlib.util.spec_from_file_location("_own_method", path)
     assert spec is not None
@@ -173,14 +156,7 @@ def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], N
 
     def run(task: Task, report: Report) -> None:
         sender = Sender(report)
-        given = {
-            "instance": task.instance,
-            "report": sender,
-            "seconds": task.time_limit,
-            "seed": task.seed,
-            "threads": task.threads,
-            "batch_time": task.batch_time,
-        }
+        given = vars(task) | {"report": sender, "seconds": task.time_limit}
         values = {} if task.method.own is None else task.method.own.values
         with told_by_line(path):
             returned = solve(**{name: given[name] for name in asked}, **values)
@@ -198,11 +174,11 @@ def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], N
 
 @contextmanager
 def told_by_line(path: Path) -> Iterator[None]:
-    """Turn what goes wrong within into one line that names the line of the user's file."""
+    """Raise an OwnMethodError that names the line of the user's file."""
     try:
         yield
     except (MemoryError, NotApplicableError, EndlessLoopError, AdviceError):
-        raise  # these have an ending of their own
+        raise
     except RankError as error:
         raise OwnMethodError(f"{path.name}: {error}") from None
     except SyntaxError as error:
@@ -218,13 +194,13 @@ def told_by_line(path: Path) -> Iterator[None]:
 
 
 class Sender:
-    """Lets only schedules, bounds and notes through, and only integers where they belong."""
+    """Sends schedules, bounds and notes of a custom method; refuses all else."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
 
     def __call__(self, kind: str, **data: Any) -> None:
-        """Send what is of a kind; anything else is an error of the method."""
+        """Send a result of a kind; another kind is an error of the method."""
         if kind == "schedule":
             self._schedule(**data)
         elif kind == "bound":
@@ -245,9 +221,9 @@ class Sender:
             return
         more: dict[str, Any] = {}
         if attempts is not None:
-            more["attempts"] = [[_integers(each) for each in tried] for tried in attempts]
+            more["attempts"] = [list(map(_integers, tried)) for tried in attempts]
         if kept is not None:
-            more["kept"] = [_integers(each) for each in kept]
+            more["kept"] = list(map(_integers, kept))
         try:
             rounds = _integers(starts)
         except TypeError as error:
@@ -257,15 +233,10 @@ class Sender:
     def _bound(
         self, value: int, source: str = "own method", certificate: dict[str, Any] | None = None
     ) -> None:
-        # What it says is read by whoever relies on it; here it is JSON or an error of the method.
-        proof = (
-            None
-            if certificate is None
-            else json.loads(json.dumps(dict(certificate), allow_nan=False))
-        )
-        self._report.bound(operator.index(value), str(source)[:200], proof)
+        text = json.dumps(None if certificate is None else dict(certificate), allow_nan=False)
+        self._report.bound(operator.index(value), str(source)[:200], json.loads(text))
 
 
 def _integers(values: Iterable[int]) -> list[int]:
-    # NumPy's integers pass, floats do not: 2.0 may have been 1.9999 a moment before.
+    # NumPy's integers pass, floats do not.
     return [operator.index(value) for value in values]

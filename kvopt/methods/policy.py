@@ -1,4 +1,4 @@
-"""A policy as it is called: its parameters, and the prediction that it is given."""
+"""Call of a policy: its parameters and its prediction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heuristics.predictions import Prediction
 
 @dataclass(frozen=True)
 class PolicyCall:
-    """A policy with parameters and prediction; tables show it as ``method``."""
+    """Call of a policy, which tables show as ``method``."""
 
     policy: Policy
     values: Values

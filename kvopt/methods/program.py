@@ -1,12 +1,10 @@
-"""Methods of one's own in any language: a program that reads an instance and writes schedules.
+"""Custom methods in any language: a program that reads an instance and prints schedules.
 
-It finds the instance (``kvopt.instance/1``) on its standard input and prints each schedule on a
-line of its own as soon as it has it; the best counts.  That is a list of start rounds, one a
-request in the instance's order, as ``[0, 3, 5]``, or a ``kvopt.schedule/1`` object (in real time:
-with a clock).  Other lines are words for a person.  The environment has ``KVOPT_SECONDS``, how long
-it may take, ``KVOPT_SEED``, ``KVOPT_THREADS`` and ``KVOPT_BATCH_TIME`` (empty in rounds).
-
-It runs below the process of the run, under its limits, and ends with it.
+Its standard input is the instance (``kvopt.instance/1``).  Each line that it prints may be a
+schedule, and the best counts: a list of start rounds in the instance's order, as ``[0, 3, 5]``, or
+a ``kvopt.schedule/1`` object (in real time: with a clock).  Other lines are notes.  Its environment
+has ``KVOPT_SECONDS`` (its limit), ``KVOPT_SEED``, ``KVOPT_THREADS`` and ``KVOPT_BATCH_TIME`` (empty
+in rounds).  It runs below the process of the run, under the same limits, and ends with it.
 """
 
 from __future__ import annotations
@@ -31,30 +29,29 @@ from support.jsonfile import parse_object
 from support.machine import lacking
 from support.text import one_line
 
-#: The most that a pipe holds of what a program has printed before its end.
+#: Bytes that a pipe holds.
 _PIPE_BYTES = 1 << 16
 _POLL_SECONDS = 0.05
 
 
 def load_program(path: Path) -> Callable[[Task, Report], None]:
-    """Return what runs a program on a task and reports its schedules.
+    """Return a function that runs a program on a task and reports its schedules.
 
-    The call raises OwnMethodError if it cannot be started, prints no schedule, or ends with a code.
+    It raises OwnMethodError for a program that does not start, prints no schedule, or fails.
     """
 
     def run(task: Task, report: Report) -> None:
         assert task.instance is not None
         send, found = Sender(report), False
-        # A file without a name, which no kill leaves behind.
         with tempfile.TemporaryFile() as given:
             given.write(format_instance(task.instance).encode())
             given.seek(0)
-            with _started(path, given, task) as process:
+            with _start_program(path, given, task) as process:
                 try:
-                    for line in _lines(process):
+                    for line in _read_lines(process):
                         if line.lstrip()[:1] in (b"[", b"{"):
                             found = True
-                            _send(send, path, line, task.instance)
+                            _send_schedule(send, path, line, task.instance)
                         else:
                             print(line.decode("utf-8", "replace"), file=sys.stderr)
                 except BaseException:
@@ -71,8 +68,8 @@ def load_program(path: Path) -> Callable[[Task, Report], None]:
     return run
 
 
-def _started(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]:
-    told = {
+def _start_program(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]:
+    environment = os.environ | {
         "KVOPT_SECONDS": f"{task.time_limit:g}",
         "KVOPT_SEED": str(task.seed),
         "KVOPT_THREADS": str(task.threads),
@@ -80,7 +77,7 @@ def _started(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]
     }
     try:
         return subprocess.Popen(
-            [path], stdin=given, stdout=subprocess.PIPE, cwd=path.parent, env=os.environ | told
+            [path], stdin=given, stdout=subprocess.PIPE, cwd=path.parent, env=environment
         )
     except OSError as error:
         if lacking(error):
@@ -88,12 +85,12 @@ def _started(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]
         raise OwnMethodError(f"{path.name}: cannot be started: {error.strerror}") from None
 
 
-def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
-    """Yield what a program prints until it has ended, though others may hold its output open."""
+def _read_lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a program until its end; its children may hold the output open longer."""
     assert process.stdout is not None
     pipe, rest, left = process.stdout.fileno(), bytearray(), _PIPE_BYTES
     while left > 0:
-        # Looked at before the pipe is: what the program has printed is in it by then.
+        # Ask first, then read: all that the program has printed is in the pipe.
         ended = process.poll() is not None
         if not select.select([pipe], [], [], 0 if ended else _POLL_SECONDS)[0]:
             if ended:
@@ -112,7 +109,7 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
         yield bytes(rest)
 
 
-def _send(send: Sender, path: Path, line: bytes, instance: Instance) -> None:
+def _send_schedule(send: Sender, path: Path, line: bytes, instance: Instance) -> None:
     try:
         if line.lstrip().startswith(b"["):
             send("schedule", starts=json.loads(line))

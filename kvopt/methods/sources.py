@@ -1,4 +1,4 @@
-"""Files of Python as they are: which one a module is, what it says, and its digest."""
+"""Python files: their modules, their syntax trees and their digests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def module_file(module: str) -> Path | None:
 
 
 def is_python(path: Path) -> bool:
-    """Tell whether a file that is run is Python; any other is a program."""
+    """Return whether a custom method is Python; any other file is a program."""
     return path.suffix == ".py"
 
 

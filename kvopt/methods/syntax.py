@@ -5,9 +5,9 @@
     CALL      = NAME [ARGUMENTS]
     ARGUMENTS = "(" [[NAME "="] TEXT {"," [NAME "="] TEXT}] ")"
 
-TEXT is bare, or stands in double quotes, where ``""`` is one quote: ``file:"a, b.py"``.  Bare text
-has no comma, bracket or quote; a bare path also ends before the word ``with``.  Blanks around signs
-do not count.  What cannot be parsed raises a :class:`MethodError`.
+TEXT is bare, or in double quotes, where ``""`` is one quote: ``file:"a, b.py"``.  Bare text has no
+comma, bracket or quote; a bare path also ends before the word ``with``.  Other text raises a
+:class:`MethodError`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,13 @@ from support.text import cut_middle
 Arguments = tuple[tuple[str, str], ...]
 
 FILE = "file:"
-#: Characters of a text that a message repeats.
+#: Characters of a text in a message.
 _LONGEST = 120
-#: How a method is written, for messages.
+#: Form of a method, for messages.
 FORM = (
     "NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)], where NAME may be file:PATH "
     '(file:"PATH" where it has a comma, bracket or quote)'
 )
-
-
 _NAME = r"[a-z0-9_.+/~-]+"
 _QUOTED = r'"(?:[^"]|"")*+"'
 _VALUE = rf'(?:{_QUOTED}|[^",()]*+)'
@@ -48,9 +46,9 @@ _METHOD = re.compile(
     _FLAGS,
 )
 _EACH_ARGUMENT = re.compile(rf"[(,]\s*(?:({_KEY})\s*=)?+\s*({_VALUE})", _FLAGS)
-#: What stands between methods.
+#: Characters between methods.
 _GAP = f",{string.whitespace}"
-#: A text that is written without quotes.
+#: A text that needs no quotes.
 _PLAIN = re.compile(r'(?!\s)(?:(?!\swith\s)[^",()=])+(?<!\s)', re.IGNORECASE)
 
 
@@ -60,7 +58,7 @@ class MethodError(ValueError):
 
 @dataclass(frozen=True)
 class Call:
-    """A name, and what stands in parentheses behind it; None without any."""
+    """A name with its arguments, None without parentheses."""
 
     name: str
     arguments: Arguments | None = None
@@ -118,7 +116,7 @@ def parse_call(text: str) -> Call:
 
 
 def call_text(name: str, arguments: Iterable[tuple[str, str]]) -> str:
-    """Return the text of a call, without parentheses where nothing stands in them."""
+    """Return the text of a call, without empty parentheses."""
     inside = ",".join(f"{key}=" * bool(key) + _written(value) for key, value in arguments)
     return f"{name}({inside})" if inside else name
 
@@ -137,9 +135,10 @@ def _word(text: str) -> str:
 
 
 def _arguments(text: str | None) -> Arguments | None:
-    if text is None or not text[1:-1].strip():
-        return None if text is None else ()
-    return tuple((key or "", _word(value)) for key, value in _EACH_ARGUMENT.findall(text))
+    if text is None:
+        return None
+    found = _EACH_ARGUMENT.findall(text) if text[1:-1].strip() else ()
+    return tuple((key, _word(value)) for key, value in found)
 
 
 def _whole(part: re.Pattern[str], text: str) -> re.Match[str]:

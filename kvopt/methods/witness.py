@@ -1,8 +1,7 @@
-"""A proof rests on the solver of a method, the code of its model, and its argument.
+"""Witnesses: a proof rests on the solver of a method, the code of its model, and its argument.
 
-Code is named by the rooms of ``formulations`` that it is in.  The contracts of pyproject.toml keep
-the rooms of a model and of a certificate as they stand here, so two without a room in common share
-no code.
+Code is named by its rooms in ``formulations``, which the contracts of pyproject.toml keep: two
+models without a room in common share no code.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only, read_formulation
 from schedules.evidence import CERTIFICATE, Argument, Witness
 
-#: Rooms of code, without the instance and the checker, which every model is told and judged by.
+#: Rooms of code, without the instance and the checker, which all models share.
 _WINDOWS, _STRONG = {"windows", "volumes"}, {"windows", "volumes", "separation"}
 _SEARCH = {"search", "multipliers"}
 _CODE = {
@@ -41,7 +40,7 @@ _CODE = {
     "parts": {"multipliers", "backward"} | _STRONG,
     "sweep": {"backward"},
 }
-#: Rooms of a model that is not listed: it may use all.
+#: Rooms of a model that is not listed.
 _ALL = frozenset().union(*_CODE.values())
 #: Each kind of certificate has its argument.
 _ARGUMENTS = {
@@ -54,7 +53,7 @@ _ARGUMENTS = {
 
 @cache
 def is_own(method: str) -> bool:
-    """Tell whether a method is one of one's own; so counts one that the project no longer has."""
+    """Return whether a method is custom, or one that the project no longer has."""
     read = method_of_row(method)
     return read is None or read.kind == "file"
 
@@ -69,7 +68,7 @@ def recorded_method(text: str) -> Method:
 
 @cache
 def word_counts(method: str) -> bool:
-    """Tell whether a method is a solver, ours or of known tolerances, whose own bound counts."""
+    """Return whether a method is a solver, ours or of known tolerances, whose own bound counts."""
     read = method_of_row(method)
     if read is None or read.kind not in ("auto", "engine"):
         return False
@@ -80,8 +79,7 @@ def word_counts(method: str) -> bool:
 def engine_witness(method: str, value: int) -> Witness:
     """Return the witness of an engine alone on one formulation, or raise a MethodError.
 
-    Next to other methods the text does not say what its bound rests on; ``search`` alone is
-    ``search:layers``.
+    ``search`` alone is ``search:layers``.
     """
     read = read_method(method, planned=True)
     if read.solves is None:
@@ -106,7 +104,7 @@ def _argument(model: Formulation) -> Argument:
 
 
 def certificate_witness(kind: str, value: int) -> Witness:
-    """Return the witness that a certificate is; its value has been evaluated."""
+    """Return the witness of a certificate, whose value has been evaluated."""
     name, argument = f"{CERTIFICATE}{kind}", _ARGUMENTS[kind]
     return Witness(name, value, CERTIFICATE, model_code(kind), argument, kind)
 
@@ -116,14 +114,11 @@ def search_witness(
 ) -> Witness | None:
     """Return the witness of a run whose engine's own search met its own schedule, or None.
 
-    ``source`` says what its bound (rounds) rests on.
+    ``source`` names the support of its bound (rounds).
     """
     if status != "optimal" or tel is None or tel != lower_bound:
         return None
-    if source not in proofs().values():
-        return None
     try:
-        # Of an engine alone: one that others work beside begins with windows from their schedule.
         witness = engine_witness(method, tel)
     except MethodError:
         return None
@@ -132,7 +127,7 @@ def search_witness(
 
 @cache
 def made_by(method: str) -> str:
-    """Return the digest of what a proof by a method rests on today; under another it is stale."""
+    """Return today's digest of the support of a method's proofs; others are stale."""
     return proof_fingerprint(read_method(method, planned=True))
 
 

@@ -1,4 +1,4 @@
-"""Policies inside a run's process, and the relaxation that some are advised by."""
+"""Policies inside a run's process, and the relaxation that advises some."""
 
 from __future__ import annotations
 
@@ -34,17 +34,13 @@ def run_policy_call(
     batch_time: BatchTime | None = None,
 ) -> Schedule:
     """Return the schedule of a policy, with the :func:`expected_starts` that it may need."""
-    setting = Setting(
-        call.values, call.prediction, call.prediction_values, seed, advice, batch_time
-    )
+    predicted = call.prediction, call.prediction_values
+    setting = Setting(call.values, *predicted, seed, advice, batch_time)
     return run_policy(call.policy, instance, setting, call.method)
 
 
 def adviser_of(instance: Instance) -> Method:
-    """Return what solves the LP relaxation that a policy is advised by.
-
-    With many columns it is the first grid of column generation, which lists none.
-    """
+    """Return the method that solves the LP relaxation; with many columns, by their generation."""
     rounds, known = _in_rounds(instance), None
     if len(rounds) <= TIGHTEN_UP_TO:
         known = run_policy(policies()["svf"], rounds).tel
@@ -55,12 +51,7 @@ def adviser_of(instance: Instance) -> Method:
 def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     """Return Σ t·x of each request in the LP relaxation in rounds, shape (n,) (W Alg. 6).
 
-    HiGHS solves it in this process, unless the task has them.
-
-    Raises
-    ------
-    AdviceError
-        If HiGHS has not solved it by the deadline.
+    It is solved in this process, unless the task has them.  An AdviceError: not by the deadline.
     """
     if task.expected_starts is not None:
         return np.array(task.expected_starts)

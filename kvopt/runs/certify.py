@@ -17,13 +17,6 @@ from kvopt.runs.stated_optimum import evaluated
 from kvopt.runs.supervise import Listener, Snapshot, Supervised
 from kvopt.runs.task import Task
 
-#: Why a certificate proves nothing, by how its evaluation has ended.
-_REASONS = {
-    "time_limit": "was not evaluated within the time limit",
-    "memory_limit": "was not evaluated within the memory limit",
-    "interrupted": "was not evaluated before the interrupt",
-}
-
 
 def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener) -> None:
     """Evaluate the certificate of a custom method for a run that has ended, and change its state.
@@ -42,24 +35,28 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
 
     ending: Ending = "crashed"
     events: list[Event] = []
-    line = json.dumps(
-        (instance_columns(state.instance), state.batch_time, state.upper_bound, state.certificate)
-    )
+    columns = instance_columns(state.instance)
+    line = json.dumps((columns, state.batch_time, state.upper_bound, state.certificate))
     with contextlib.suppress(OSError):
         outcome, events = call_apart(
-            "kvopt.runs.certify:evaluate", line, limit, task.memory_limit, over=over
+            "kvopt.runs.certify:evaluate_line", line, limit, task.memory_limit, over=over
         )
         ending = outcome.ending
-    proved = [each.value for each in events if isinstance(each, BoundProved)]
     if ending == "interrupted":
         run.outcome = replace(run.outcome, ending="interrupted")
+    proved = [each.value for each in events if isinstance(each, BoundProved)]
     if proved:
         state.proved = max(0, proved[-1])
+    elif ending == "interrupted":
+        state.drop_certificate("was not evaluated before the interrupt")
     else:
-        state.drop_certificate(_REASONS.get(ending, "could not be evaluated"))
+        limit_named = f"was not evaluated within the {ending.replace('_', ' ')}"
+        state.drop_certificate(
+            limit_named if ending.endswith("limit") else "could not be evaluated"
+        )
 
 
-def evaluate(lines: Iterator[str], channel: socket.socket) -> None:
+def evaluate_line(lines: Iterator[str], channel: socket.socket) -> None:
     """Evaluate the certificate of a line, and send the bound that it proves."""
     columns, *others = json.loads(next(lines))
     value = evaluated(instance_of(columns), *others)

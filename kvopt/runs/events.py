@@ -9,21 +9,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
 
 from schedules import Clock, Schedule
 
 Whole = Annotated[int, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, ge=0)]
-Flag = Annotated[bool, Field(strict=True)]
-#: NaN and the infinities are JSON to Python's reader, but no number of seconds or rounds.
-Real = Annotated[float, Field(allow_inf_nan=False)]
-#: What an end without a result can be; what a result is worth is not for a process to say.
+#: Statuses of a run without a result; the parent decides about results.
 FailureStatus = Literal["no_solution", "time_limit", "memory_limit", "error"]
-#: How the processes below have ended, where there are any.
+#: Ends of the processes below a run.
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed"]
 
-#: What a reader is told of a process that did not end by itself.
+#: Notes on processes that did not end by themselves.
 _ENDINGS = {
     "time_limit": "stopped at the time limit",
     "memory_limit": "stopped at the memory limit",
@@ -35,16 +32,16 @@ _ENDINGS = {
 class _Event(BaseModel):
     """``seconds`` counts from the end of the imports, before that from the start of the process."""
 
-    model_config = ConfigDict(frozen=True)
-    seconds: Real = 0.0
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+    seconds: float = 0.0
 
 
 class Compiling(_Event):
-    """Kernels are being compiled from here on, or no longer; no deadline counts it before Ready."""
+    """Compiling of kernels starts or ends; before ``Ready`` no deadline counts it."""
 
     kind: Literal["compiling"] = "compiling"
-    goes_on: Flag
-    #: Kernels that are there, of how many that the run needs.
+    goes_on: StrictBool
+    #: Compiled kernels, and all that the run needs.
     done: Count = 0
     of: Count = 0
 
@@ -62,17 +59,21 @@ class Ready(_Event):
 
 
 class Answer(_Event):
-    """The answer of a process that was asked something and runs no method."""
+    """The answer of a process that runs no method."""
 
     kind: Literal["answer"] = "answer"
     document: dict[str, Any]
 
 
 class Chosen(_Event):
-    """The formulation with its options, where the method has left it to the size."""
+    """The formulation with its options, where the method has left it to the size.
+
+    ``itself``: the engine that a method names starts on it, next to others.
+    """
 
     kind: Literal["chosen"] = "chosen"
     text: str
+    itself: StrictBool = False
 
 
 class ModelBuilt(_Event):
@@ -87,7 +88,7 @@ class ModelBuilt(_Event):
 class ScheduleFound(_Event):
     """A schedule to be checked; in real time with its clock and the TEL that it claims.
 
-    ``itself``: the engine that a method names has found it, where others work beside it.
+    ``itself``: the engine that a method names has found it, next to others.
     """
 
     kind: Literal["schedule"] = "schedule"
@@ -97,33 +98,26 @@ class ScheduleFound(_Event):
     kept: list[list[Whole]] | None = None
     clock: Clock | None = None
     tel: Count | None = None
-    engine_accounting: Flag = False
-    itself: Flag = False
+    engine_accounting: StrictBool = False
+    itself: StrictBool = False
 
 
 class BoundProved(_Event):
-    """An integer that no TEL is below (rounds); its certificate may prove less."""
+    """A lower bound on every TEL (rounds); its certificate may prove less."""
 
     kind: Literal["bound"] = "bound"
     value: Whole
     source: str
     certificate: dict[str, Any] | None = None
-    itself: Flag = False
+    itself: StrictBool = False
 
 
 class Relaxation(_Event):
     """A relaxation was solved: its objective, and Σ t·x of each request, as far as known."""
 
     kind: Literal["relaxation"] = "relaxation"
-    value: Real | None = None
-    expected_starts: list[Real] = []
-
-
-class Itself(_Event):
-    """The engine that a method names begins on a formulation, where others work beside it."""
-
-    kind: Literal["itself"] = "itself"
-    formulation: str
+    value: float | None = None
+    expected_starts: list[float] = []
 
 
 class Note(_Event):
@@ -134,7 +128,7 @@ class Note(_Event):
 
 
 class Failure(_Event):
-    """Why the method has come to no end of its own, in one line."""
+    """The reason in one line why a method failed."""
 
     kind: Literal["error"] = "error"
     text: str
@@ -142,43 +136,30 @@ class Failure(_Event):
 
 
 class Done(_Event):
-    """The method has ended: which engine it was, and what that says of itself."""
+    """The method has ended; its engine, and the engine's own numbers."""
 
     kind: Literal["done"] = "done"
     solver: str = ""
     nodes: Count | None = None
     outcome: str = ""
-    solver_seconds: Real | None = None
+    solver_seconds: float | None = None
     ending: Ending = "finished"
 
 
 class Peak(_Event):
-    """The last word: the largest resident memory of the process, in bytes."""
+    """The last event: the largest resident memory of the process, in bytes."""
 
     kind: Literal["peak"] = "peak"
     bytes: Count
 
 
-Event = (
-    Compiling
-    | OwnFile
-    | Ready
-    | Answer
-    | Chosen
-    | ModelBuilt
-    | ScheduleFound
-    | BoundProved
-    | Relaxation
-    | Itself
-    | Note
-    | Failure
-    | Done
-    | Peak
-)
+_OfRun = Compiling | OwnFile | Ready | Answer | Failure | Done | Peak
+_OfMethod = Chosen | ModelBuilt | ScheduleFound | BoundProved | Relaxation | Note
+Event = _OfRun | _OfMethod
 _ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 
-def read_event(line: bytes) -> Event | None:
+def read_event(line: bytes | bytearray) -> Event | None:
     """Return the event of a line, None where it is not one."""
     try:
         return _ADAPTER.validate_json(line)
@@ -192,17 +173,17 @@ def event_line(event: Event) -> str:
 
 
 def ending_note(ending: str, detail: str) -> str:
-    """Return what a reader is told of a process that did not end by itself; else empty."""
+    """Return a note on a process that did not end by itself; else an empty text."""
     return _ENDINGS.get(ending, "").format(detail=detail)
 
 
-def _in_range(kind: type[Done | Relaxation], told: dict[str, Any]) -> Done | Relaxation:
-    """Return an event without what is out of range: after an error HiGHS counts −1 nodes."""
+def _in_range(kind: type[Done | Relaxation], **values: Any) -> Done | Relaxation:
+    """Return an event without values out of range: after an error HiGHS counts −1 nodes."""
     try:
-        return kind(**told)
+        return kind(**values)
     except ValidationError as error:
         wrong = {each["loc"][0] for each in error.errors()}
-        return kind(**{name: value for name, value in told.items() if name not in wrong})
+        return kind(**{name: value for name, value in values.items() if name not in wrong})
 
 
 class Report:
@@ -218,14 +199,10 @@ class Report:
 
     def send(self, event: Event) -> None:
         """Send an event, of this process or one below, at the time of this one."""
-        self.sink(event.model_copy(update={"seconds": self.elapsed()}))
-
-    def elapsed(self) -> float:
-        """Return the seconds since the end of the imports, before that since the start."""
-        return time.monotonic() - self._started
+        self.sink(event.model_copy(update={"seconds": time.monotonic() - self._started}))
 
     def ready(self) -> None:
-        """Tell that imports and compiling are done, and count from here."""
+        """Send that imports and compiling are done, and count from here."""
         self._started = time.monotonic()
         self.sink(Ready())
 
@@ -235,15 +212,10 @@ class Report:
 
     def found(self, schedule: Schedule, found_by: str = "") -> None:
         """Send a schedule, with its clock if it is in real time."""
-        self.schedule(
-            schedule.starts,
-            found_by,
-            attempts=schedule.attempts or None,
-            kept=schedule.kept or None,
-            clock=schedule.clock,
-            tel=None if schedule.clock is None else schedule.tel,
-            engine_accounting=schedule.engine_accounting,
-        )
+        names = ("attempts", "kept", "clock", "engine_accounting")
+        more = {name: getattr(schedule, name) for name in names}
+        tel = None if schedule.clock is None else schedule.tel
+        self.schedule(schedule.starts, found_by, tel=tel, **more)
 
     def schedule(self, starts: Sequence[int], found_by: str = "", **more: Any) -> None:
         """Send a schedule by its starts; ``more`` are fields of :class:`ScheduleFound`."""
@@ -255,25 +227,16 @@ class Report:
 
     def relaxation(self, value: float | None, expected_starts: Sequence[float] = ()) -> None:
         """Send the objective of a relaxation and the expected starts."""
-        told = {"value": value, "expected_starts": list(expected_starts)}
-        self.send(_in_range(Relaxation, told))
+        self.send(_in_range(Relaxation, value=value, expected_starts=list(expected_starts)))
 
     def note(self, text: str) -> None:
         """Send a line that a reader of the result should know."""
         self.send(Note(text=text))
 
     def failure(self, text: str, status: FailureStatus = "error") -> None:
-        """Tell why the method has come to no end of its own."""
+        """Send why the method failed."""
         self.send(Failure(text=text, status=status))
 
-    def done(
-        self,
-        solver: str = "",
-        nodes: int | None = None,
-        outcome: str = "",
-        solver_seconds: float | None = None,
-        ending: Ending = "finished",
-    ) -> None:
-        """Tell that the method has ended."""
-        told = {"solver": solver, "nodes": nodes, "outcome": outcome, "ending": ending}
-        self.send(_in_range(Done, told | {"solver_seconds": solver_seconds}))
+    def done(self, solver: str = "", nodes: int | None = None, **more: Any) -> None:
+        """Send that the method has ended; ``more`` are fields of :class:`Done`."""
+        self.send(_in_range(Done, solver=solver, nodes=nodes, **more))

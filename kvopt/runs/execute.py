@@ -1,15 +1,15 @@
-"""Carries out one task in a process of its own; whatever happens there ends as a row."""
+"""Carries out one task in a separate process; every failure there becomes a row."""
 
 from __future__ import annotations
 
 import threading
 import time
 from pathlib import Path
-from traceback import walk_tb
+from traceback import extract_tb
 
 from kvopt.runs.certify import certify
 from kvopt.runs.limits import kill_at, limit_of
-from kvopt.runs.row import faulty, finished
+from kvopt.runs.row import make_faulty_row, make_row
 from kvopt.runs.supervise import Listener, Snapshot, supervise
 from kvopt.runs.task import Finished, Task
 from support.machine import LACKS, MachineError, lacking
@@ -22,18 +22,12 @@ class InterruptedRunError(Exception):
 def execute(
     task: Task, stop: threading.Event | None = None, listen: Listener = lambda _: None
 ) -> Finished:
-    """Carry out a task and return its row; whatever goes wrong in the run is a row too.
+    """Carry out a task and return its row; a failure of the run is a row too.
 
     Its processes are killed after :func:`kvopt.runs.limits.limit_of`, or beyond the memory limit.
-    On Ctrl-C the run is stopped, and its row is what it has shown so far.  ``listen`` receives each
-    ``Snapshot``.
-
-    Raises
-    ------
-    InterruptedRunError
-        If ``stop`` was set before the run had ended.
-    MachineError
-        If the machine has no process, thread, open file, memory or disk left for it.
+    On Ctrl-C the run is stopped, and its row has all that it has shown so far.  ``listen`` receives
+    each ``Snapshot``.  Raises an InterruptedRunError if ``stop`` was set before the run had ended,
+    and a MachineError if the machine lacks a process, thread, open file, memory or disk.
     """
     started = time.monotonic()
     try:
@@ -43,25 +37,23 @@ def execute(
     except Exception as error:
         if why := lacking(error):
             raise MachineError(why) from None
-        # A fault of ours is no reason to lose the other runs either.
-        *_, (frame, line) = walk_tb(error.__traceback__)
-        what = f"{Path(frame.f_code.co_filename).name}:{line}: {type(error).__name__}: {error}"
-        return faulty(task, f"kvopt itself failed: {what}", "error", started)
+        # A fault of kvopt does not end the other runs.
+        last = extract_tb(error.__traceback__)[-1]
+        what = f"{Path(last.filename).name}:{last.lineno}: {type(error).__name__}: {error}"
+        return make_faulty_row(task, f"kvopt itself failed: {what}", "error", started)
 
 
 def _execute(task: Task, stop: threading.Event, listen: Listener, started: float) -> Finished:
-    if task.fault:
-        return faulty(task, task.fault, task.fault_status, started)
-    if task.code and (reason := _other_versions(task)):
-        return faulty(task, reason, "error", started)
+    if fault := task.fault or (task.code and _other_versions(task)):
+        return make_faulty_row(task, fault, task.fault_status, started)
     if task.deadline is not None and started > task.deadline:
         late = f"the time limit was over {started - task.deadline:.1f} s before it began"
-        return faulty(task, late, "time_limit", started)
+        return make_faulty_row(task, late, "time_limit", started)
     try:
         run = supervise(task, limit_of(task), kill_at=kill_at(task), stop=stop, listen=listen)
     except OSError as error:
         raise MachineError(f"no process could be started: {error.strerror}") from None
-    # Who only looks at the result is shown what there is of it.
+    # A reader without a store gets the partial result.
     if run.state.failure.startswith(LACKS) and (task.code or run.state.schedule is None):
         raise MachineError(run.state.failure)
     certify(task, run, stop, listen)
@@ -69,11 +61,11 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
     if stop.is_set() and run.outcome.ending == "interrupted":
         raise InterruptedRunError
     run.state.end(run.outcome)
-    # Where sources were edited meanwhile, the row says so and is not taken for the planned one.
-    return finished(task, run, started, _code_now(task))
+    # The row of edited sources says so and is not taken for the planned one.
+    return make_row(task, run, started, _code_now(task))
 
 
-def difference(task: Task) -> str:
+def find_difference(task: Task) -> str:
     """Return one line if sources or libraries are not those of the task, else nothing."""
     if _code_now(task) != task.code:
         return "the sources were edited since the sweep began, or are others on this machine"

@@ -1,13 +1,12 @@
 """Fork server: an idle process that has imported what runs need, and forks one process a run.
 
-A run costs a hundredth of an interpreter's start.  A command that solves forks the server from
-itself; a program that calls the library, with threads of its own, starts an interpreter for it.
-``multiprocessing`` has such a server, too; that one imports the user's script again in every
-process, and leaves behind what cuts itself loose.
+A fork costs a hundredth of an interpreter's start.  A command forks the server from itself; a
+program that calls the library may have threads, and starts an interpreter.  The server of
+``multiprocessing`` imports the user's script in each process, and leaves detached processes behind.
 
-Above each run waits its keeper, a fork as well and on Linux a subreaper: all that the run starts
-stays below it.  When the run has ended, or the caller has gone, the keeper kills what is left.
-No engine is imported here, and nothing that starts threads.
+A keeper, a fork as well, waits above each run.  On Linux it is a subreaper: all that the run starts
+stays below it.  The keeper kills all that is left when the run ends or the caller is gone.
+The server imports no engine, and nothing that starts threads.
 """
 
 from __future__ import annotations
@@ -27,98 +26,75 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
+
+import psutil
 
 from kvopt.places import python_path
 from kvopt.runs.linux import adopt_orphans, end_with
 from support.checkout import CHECKOUT, ROOT
 from support.machine import LACKS, lacking
 
-#: What the server imports before the first run; the last one is rehearsed.
-_PRELOADED = ("numpy.random", "psutil", "kvopt.runs.worker")
+#: Functions that load what forks need, of the server and of the server with numba.
+_REHEARSE, _LOAD_NUMBA = "kvopt.runs.worker:rehearse", "support.compiling:load_compiler"
 #: Seconds after which processes that cannot be killed (of another user, say) are left behind.
 _KILL_SECONDS = 5.0
-#: Shells open nothing from here on.
-_ABOVE_ALL = 1024
-
-
-@dataclass(frozen=True)
-class Ends:
-    """The ends that a caller keeps of what it shares with a forked process.
-
-    Lines go both ways through the channel.  Through ``control`` come the keeper's process id and
-    the run's wait status, a line each; when the caller closes it, the keeper kills the run.
-    ``printed`` is the reading end of a pipe for all that the run prints.
-    """
-
-    channel: socket.socket
-    control: socket.socket
-    printed: int
 
 
 class _Server:
-    """The connection to the server of this process; threads may share it."""
+    """The connection to a server, shared by threads; the function that starts it calls ``own``."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, start: Callable[[], None]) -> None:
+        self._start, self._lock = start, threading.Lock()
         self.link: socket.socket | None = None
         self.process = 0
 
-    def ask(self, request: bytes, given: list[int]) -> None:
-        """Have a process forked with some descriptors; start the server if there is none."""
+    def send(self, request: bytes, given: list[int]) -> None:
         with self._lock:
-            try:
-                socket.send_fds(self._connect(), [request], given)
-            except ConnectionError:  # it was killed
-                self.link = None
-                socket.send_fds(self._connect(), [request], given)
+            if self.link is not None:
+                with contextlib.suppress(ConnectionError):  # it was killed
+                    socket.send_fds(self.link, [request], given)
+                    return
+            self._start()
+            assert self.link is not None
+            socket.send_fds(self.link, [request], given)
 
-    def _connect(self) -> socket.socket:
-        if self.link is not None:
-            return self.link
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.own(ours, _start(theirs.fileno()))
-        return ours
-
-    def own(self, link: socket.socket, server: int) -> None:
-        """Take a server that has been started, and end it with this process."""
-        self.link, self.process = link, server
-        atexit.register(_end, link, server, os.getpid())
-
-
-_server = _Server()
+    def own(self, link: socket.socket, process: int) -> None:
+        self.link, self.process = link, process
+        atexit.register(_end, link, process, os.getpid())
 
 
 def start_server() -> None:
     """Fork the server from this command, which has no threads yet."""
     if not sys.flags.optimize:  # Pyomo cannot be imported without docstrings
-        _preload()
-        with contextlib.suppress(OSError):  # the first run tells what is wrong
-            _server.own(*_fork_server(_serve_command))
+        _imported(_REHEARSE)()
+        with contextlib.suppress(OSError):  # the first run sends the reason
+            _fork_server(_server, _serve_command)
 
 
-def fork_process(compiler: bool = False) -> Ends:
-    """Fork a process from the server; it waits for a line that says what to call.
+def fork_process(compiler: bool = False) -> tuple[socket.socket, socket.socket, int]:
+    """Fork a process, with numba if it needs the ``compiler``; return channel, control, output.
 
-    With ``compiler`` it comes from a second server, which loads numba.  An OSError: the machine has
-    no process, file or memory left.
+    The first line on the channel says what to call; lines go both ways there.  Control brings the
+    keeper's process id and the run's wait status, a line each; when the caller closes it, the
+    keeper kills the run.  Output is the reading end of a pipe.  An OSError: the machine has no
+    process, file or memory left.
     """
-    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-        (channel, one), (control, other) = socket.socketpair(), socket.socketpair()
-        printed, written = os.pipe()
-        for each in (channel, control):
-            ours.enter_context(each)
-            each.setblocking(False)
-        ours.callback(os.close, printed)
-        theirs.enter_context(one)
-        theirs.enter_context(other)
-        theirs.callback(os.close, written)
-        _server.ask(b"1" if compiler else b"0", [one.fileno(), other.fileno(), written])
-        ours.pop_all()
+    (channel, one), (control, other) = socket.socketpair(), socket.socketpair()
+    printed, written = os.pipe()
+    try:
+        with one, other:
+            _server.send(b"1" if compiler else b"0", [one.fileno(), other.fileno(), written])
+    except BaseException:
+        os.close(printed)
+        raise
+    finally:
+        os.close(written)
+    channel.setblocking(False)
+    control.setblocking(False)
     os.set_blocking(printed, False)
-    return Ends(channel, control, printed)
+    return channel, control, printed
 
 
 def serve_below(channel: socket.socket) -> None:
@@ -126,28 +102,36 @@ def serve_below(channel: socket.socket) -> None:
 
     What it forks stays below the run's keeper.
     """
-    _server.own(*_fork_server(_serve, channel.fileno()))
+    _fork_server(_server, _serve, channel.fileno())
 
 
-def _fork_server(
-    serve: Callable[[socket.socket], NoReturn], *kept: int
-) -> tuple[socket.socket, int]:
-    """Fork a server, which closes the descriptors ``kept``."""
-    ours, theirs = socket.socketpair()
-    server = os.fork()
-    if server == 0:
+def _fork(call: Callable[..., NoReturn], *given: Any) -> int:
+    """Fork a process that calls a function and ends; return its process id."""
+    child = os.fork()
+    if child == 0:
         try:
-            for each in (ours.fileno(), *kept):
-                os.close(each)
-            serve(theirs)
+            call(*given)
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(1)
-    theirs.close()
-    return ours, server
+    return child
+
+
+def _fork_server(owned: _Server, serve: Callable[[socket.socket], NoReturn], *closed: int) -> None:
+    ours, theirs = socket.socketpair()
+
+    def begin() -> NoReturn:
+        for each in (ours.fileno(), *closed):
+            os.close(each)
+        serve(theirs)
+
+    with theirs:
+        owned.own(ours, _fork(begin))
 
 
 def _serve_command(link: socket.socket) -> NoReturn:
-    """Keep of the command its inputs, and else what an interpreter of its own would have."""
+    """Keep the command's inputs, and set up all else as a fresh interpreter has it."""
     _ignore_signals()
     sys.unraisablehook = sys.__unraisablehook__
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -165,7 +149,6 @@ def _serve_command(link: socket.socket) -> NoReturn:
 
 
 def _end(link: socket.socket, server: int, owner: int) -> None:
-    """Leave no zombie to whoever comes after the owner of the server."""
     if os.getpid() == owner:
         link.close()
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
@@ -173,70 +156,68 @@ def _end(link: socket.socket, server: int, owner: int) -> None:
             os.waitpid(server, 0)
 
 
-def _start(descriptor: int) -> int:
-    os.set_inheritable(descriptor, True)
+def _start_interpreter() -> None:
+    ours, theirs = socket.socketpair()
     nowhere = os.devnull, os.O_WRONLY, 0
-    # It inherits what a shell has opened for a command that may be told to read it.
-    return os.posix_spawn(
-        sys.executable,
-        # -P: nothing of the current folder is taken for one of the project's modules.
-        [sys.executable, "-P", "-m", "kvopt.runs.fork_server", str(descriptor)],
-        # Matrices are small; with more threads patterns are priced ten times slower.
-        {"OPENBLAS_NUM_THREADS": "1"}
-        | dict(os.environ)
-        # Pyomo cannot be imported without docstrings.
-        | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1", "PYTHONOPTIMIZE": ""},
-        file_actions=[(os.POSIX_SPAWN_OPEN, stream, *nowhere) for stream in (1, 2)],
-    )
+    with theirs:
+        theirs.set_inheritable(True)
+        # The server inherits files that a shell has opened: a command may read them.
+        server = os.posix_spawn(
+            sys.executable,
+            # -P: nothing of the current folder is taken for one of the project's modules.
+            [sys.executable, "-P", "-m", "kvopt.runs.fork_server", str(theirs.fileno())],
+            # Matrices are small; with more threads patterns are priced ten times slower.
+            {"OPENBLAS_NUM_THREADS": "1"}
+            | dict(os.environ)
+            # Pyomo cannot be imported without docstrings.
+            | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1", "PYTHONOPTIMIZE": ""},
+            file_actions=[(os.POSIX_SPAWN_OPEN, stream, *nowhere) for stream in (1, 2)],
+        )
+    _server.own(ours, server)
 
 
-def _main() -> NoReturn:
-    link = socket.socket(fileno=int(sys.argv[1]))
+_server = _Server(_start_interpreter)
+
+
+def _imported(call: str) -> Callable[..., Any]:
+    """Import the function of a text ``module:function``."""
+    module, _, name = call.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+def _serve_after(load: str, link: socket.socket) -> NoReturn:
+    """Load what forks need; where that fails, every run says why."""
     why = ""
     try:
-        _preload()
-    except Exception as error:  # every run says so
+        _imported(load)()
+    except Exception as error:
         why = lacking(error) or str(error) or type(error).__name__
     _serve(link, why)
 
 
-def _preload() -> None:
-    """Import what runs need."""
-    loaded = [importlib.import_module(name) for name in _PRELOADED]
-    loaded[-1].rehearse()
-
-
-def _serve_compiler(link: socket.socket) -> NoReturn:
-    """Load numba, and fork the processes that need it."""
-    from support.compiling import load_compiler  # what few commands need
-
-    why = ""
-    try:
-        load_compiler()
-    except (OSError, ImportError, MemoryError) as error:
-        why = lacking(error) or str(error)
-    _serve(link, why)
-
-
 def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
-    """Fork a process for every request, until the caller has gone, or tell why not."""
+    """Fork a process for every request until the caller has gone, or send each why not."""
     _ignore_signals()
     if os.getsid(0) != os.getpid():
         os.setsid()
     adopt_orphans()
     wake = _wake_at_ends()
+    descriptors: list[int] = []
+
+    def start_compiler() -> None:
+        serve = partial(_serve_after, _LOAD_NUMBA)
+        _fork_server(compiler, serve, link.fileno(), wake.fileno(), *descriptors)
+
+    compiler = _Server(start_compiler)
     keepers: set[int] = set()
-    compiler, compiling = 0, link
     gc.freeze()  # a collection would write to pages that forks share
-    poll = select.poll()
-    for each in (link, wake):
-        poll.register(each, select.POLLIN)
     while True:
-        found = [descriptor for descriptor, _ in poll.poll()]
-        if wake.fileno() in found:
+        found, _, _ = select.select([link, wake], [], [])
+        if wake in found:
             wake.recv(4096)
-            _kill_orphans(keepers)
-        if link.fileno() not in found:
+            _kill_orphans(keepers, compiler.process)
+        if link not in found:
             continue
         request, descriptors, *_ = socket.recv_fds(link, 1, 3)
         if not request:
@@ -246,76 +227,56 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
             try:
                 if why_not:
                     raise OSError(why_not)
-                ours = {link.fileno(), wake.fileno(), compiling.fileno()}
                 if request == b"1":
-                    if compiler not in keepers:
-                        compiling, compiler = _fork_server(_serve_compiler, *ours, *descriptors)
-                        keepers.add(compiler)
-                    socket.send_fds(compiling, [b"0"], descriptors)
-                elif (keeper := os.fork()) == 0:
-                    for descriptor in ours:
-                        os.close(descriptor)
-                    _fork_run(*descriptors)
+                    compiler.send(b"0", descriptors)
                 else:
-                    keepers.add(keeper)
+                    keepers.add(_fork(_keep, (link, wake, compiler.link), *descriptors))
             except (OSError, MemoryError) as error:
                 _fail(descriptors[0], f"{LACKS}{lacking(error) or error}")
         for descriptor in descriptors:
             os.close(descriptor)
 
 
-def _kill_orphans(keepers: set[int]) -> None:
+def _kill_orphans(keepers: set[int], compiler: int) -> None:
     """Kill what a killed keeper has left behind; each that is killed has this called again."""
     ended = _reap()
     keepers.difference_update(ended)
     if any(ended.values()):
-        import psutil  # the server has it already
-
         for each in psutil.Process().children():
-            if each.pid not in keepers:
+            if each.pid not in keepers | {compiler}:
                 with contextlib.suppress(psutil.Error):
                     each.kill()
 
 
 def _ignore_signals() -> None:
-    """Go on when all processes of a command are told to stop; the command itself ends them."""
+    """Go on when signals stop all processes of a command; the command itself ends them."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(each, signal.SIG_IGN)  # ignored children leave no zombies
 
 
-def _fork_run(channel: int, control: int, printed: int) -> NoReturn:
-    """Be the keeper, and below it the run; neither ever returns to the server."""
-    try:
-        _keep(socket.socket(fileno=channel), socket.socket(fileno=control), printed)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(1)
-
-
 def _fail(channel: int, why: str) -> None:
-    """Tell the caller in the run's place that there is no process for it."""
+    """Send the caller the reason why there is no process."""
     failure = {"kind": "error", "text": why}
     with contextlib.suppress(OSError):
         os.write(channel, f"{json.dumps(failure)}\n".encode())
 
 
-def _keep(channel: socket.socket, control: socket.socket, printed: int) -> NoReturn:
-    """Fork the run, wait for its end, and kill what it leaves behind."""
+def _keep(
+    of_server: tuple[socket.socket | None, ...], run: int, caller: int, printed: int
+) -> NoReturn:
+    """Be the keeper: fork the run, wait for its end, and kill what it leaves behind."""
+    for each in filter(None, of_server):
+        each.close()
+    channel, control = socket.socket(fileno=run), socket.socket(fileno=caller)
     os.setsid()
     adopt_orphans()
     wake = _wake_at_ends()
     keeper = os.getpid()
     try:
-        child = os.fork()
+        child = _fork(_run, channel, printed, keeper, (control, wake))
     except OSError as error:
-        _fail(channel.fileno(), f"{LACKS}{lacking(error)}")
+        _fail(run, f"{LACKS}{lacking(error)}")
         os._exit(1)
-    if child == 0:
-        os.close(signal.set_wakeup_fd(-1))
-        for each in (control, wake):
-            each.close()
-        _run(channel, printed, keeper)
     # Channel and print-out of the run must end when the run does.
     channel.close()
     os.close(printed)
@@ -323,9 +284,8 @@ def _keep(channel: socket.socket, control: socket.socket, printed: int) -> NoRet
         control.sendall(f"{keeper}\n".encode())
     status = _wait(child, control, wake)
     _kill_descendants()
-    if status is not None:
-        with contextlib.suppress(OSError):
-            control.sendall(f"{status}\n".encode())
+    with contextlib.suppress(OSError):
+        control.sendall(f"{status}\n".encode())
     os._exit(0)
 
 
@@ -340,25 +300,19 @@ def _wake_at_ends() -> socket.socket:
     return wake
 
 
-def _wait(child: int, control: socket.socket, wake: socket.socket) -> int | None:
+def _wait(child: int, control: socket.socket, wake: socket.socket) -> int:
     """Return the wait status of the child, once it has ended or the caller has it killed."""
-    poll = select.poll()
-    for each in (control, wake):
-        poll.register(each, select.POLLIN)
-    while True:
-        statuses = _reap()
-        if child in statuses:
-            return statuses[child]
-        for descriptor, _ in poll.poll():
-            if descriptor == control.fileno():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGKILL)
-                return os.waitpid(child, 0)[1]
-            wake.recv(4096)
+    while child not in (statuses := _reap()):
+        found, _, _ = select.select([control, wake], [], [])
+        if control in found:
+            os.kill(child, signal.SIGKILL)
+            return os.waitpid(child, 0)[1]
+        wake.recv(4096)
+    return statuses[child]
 
 
 def _reap() -> dict[int, int]:
-    """Take note of every child that has ended; return the wait statuses by process id."""
+    """Return the wait statuses of all children that have ended, by process id."""
     ended: dict[int, int] = {}
     with contextlib.suppress(ChildProcessError):
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
@@ -368,8 +322,6 @@ def _reap() -> dict[int, int]:
 
 def _kill_descendants() -> None:
     """Kill every process below this one, again and again until none is left."""
-    import psutil  # the server has it already
-
     deadline = time.monotonic() + _KILL_SECONDS
     with contextlib.suppress(ChildProcessError):  # none is left: orphans are a subreaper's children
         while time.monotonic() < deadline:
@@ -381,11 +333,16 @@ def _kill_descendants() -> None:
             time.sleep(0.005)
 
 
-def _run(channel: socket.socket, printed: int, keeper: int) -> NoReturn:
+def _run(
+    channel: socket.socket, printed: int, keeper: int, of_keeper: tuple[socket.socket, ...]
+) -> NoReturn:
     """Call what the first line of the channel names, with the lines after it."""
+    os.close(signal.set_wakeup_fd(-1))
+    for each in of_keeper:
+        each.close()
     end_with(keeper)
-    for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
-        signal.signal(each, signal.SIG_DFL)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.dup2(printed, 1)
     os.dup2(printed, 2)
@@ -399,8 +356,7 @@ def _run(channel: socket.socket, printed: int, keeper: int) -> NoReturn:
         os.environ.update(named["environment"])
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # or all forks would draw the same numbers
-    module, _, function = named["call"].partition(":")
-    getattr(importlib.import_module(module), function)(lines, channel)
+    _imported(named["call"])(lines, channel)
     os._exit(0)
 
 
@@ -409,10 +365,12 @@ def _shut_inputs(channel: int) -> None:
     os.close(0)
     os.open(os.devnull, os.O_RDONLY)
     os.closerange(3, channel)
-    os.closerange(channel + 1, _ABOVE_ALL)
+    os.closerange(channel + 1, 1024)  # shells open nothing from there on
     if CHECKOUT:
         os.chdir(ROOT)
 
 
 if __name__ == "__main__":
-    _main()
+    with socket.socket(fileno=int(sys.argv[1])) as given:
+        lowest = given.dup()  # select needs it where the caller has thousands of files open
+    _serve_after(_REHEARSE, lowest)

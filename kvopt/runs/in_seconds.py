@@ -1,4 +1,4 @@
-"""All that runs, methods and engines know of seconds: no other file of theirs imports serving."""
+"""The only module of runs, methods and engines that imports serving and knows of seconds."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from serving.metrics import beyond, serving
 if TYPE_CHECKING:
     from serving.traces import TraceOptions, TraceReport
 
-#: What runs an instance in seconds, and compiles what that needs.
+#: The engine of instances in seconds.
 ENGINE = "serving.engine"
 
 
 def bounds_kept_tokens(instance: Instance, batch_time: str) -> bool:
-    """Tell whether bounds also hold for schedules that keep tokens over evictions.
+    """Return whether bounds also hold for schedules that keep tokens over evictions.
 
-    Those in rounds do not, those in seconds do under most batch times
-    (``serving.bounds.loads.not_covered``).
+    In rounds they do not; in seconds they do under most batch times.
     """
     return bool(batch_time) and not not_covered(instance, parse_batch_time(batch_time))
 
@@ -37,9 +36,10 @@ def quick_bounds(instance: Instance, batch_time: str) -> Iterator[tuple[int, str
         yield value, name, {"kind": name, "value": value, "batch_time": model.name}
 
 
-def metrics_of(instance: Instance, schedule: Schedule) -> tuple[dict[str, Any], str]:
-    """Return the serving metrics of a schedule on a clock, and a note on what they rest on."""
-    assert schedule.clock is not None
+def metrics_of(instance: Instance, schedule: Schedule | None) -> tuple[dict[str, Any], str]:
+    """Return the serving metrics of a schedule on a clock, and a note on their premises."""
+    if schedule is None or schedule.clock is None:
+        return {}, ""
     try:
         times = timeline(instance, schedule)
     except ValueError as error:  # too many rounds, or too long ones
@@ -48,7 +48,7 @@ def metrics_of(instance: Instance, schedule: Schedule) -> tuple[dict[str, Any], 
 
 
 def evaluate_certificate(instance: Instance, batch_time: str, document: dict[str, Any]) -> int:
-    """Return what a certificate proves under a batch time (ns); 0 if it is of another one.
+    """Return the bound that a certificate proves under a batch time (ns); 0 if it is of another.
 
     Raises a CertificateError if it is damaged, or proves nothing.
     """

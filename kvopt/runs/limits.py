@@ -6,20 +6,14 @@ import time
 
 from kvopt.runs.task import Task
 
-#: Seconds that a command with a deadline keeps back for its last checks, and what each request
-#: adds: a schedule of a million is read, checked and made a row in two to three seconds.
+#: Seconds of a deadline that a command keeps for its last checks; each request adds some: a
+#: schedule of a million takes two to three seconds.
 RESERVE_SECONDS, RESERVE_A_REQUEST = 0.3, 2e-6
-#: Seconds after which an engine that has not stopped by itself is killed.
-ENGINE_SECONDS = 1.0
-#: Seconds that a method of a series gets at least, as long as so many are left.
+#: Least seconds of a method of a series, as long as so many are left.
 LEAST_SHARE = 1.0
-#: The time left is shared among so many of those that wait, so that quick ones run whole.
-SHARING = 2
-#: Share and seconds more for a method that others work for, or one's own, to tell what it has
-#: found; less where a deadline covers more than the run.
+#: Share and seconds more for a custom method, or one with a team, to send its results; fewer
+#: seconds where a deadline covers more than the run.
 GRACE_SHARE, GRACE_SECONDS, DEADLINE_GRACE_SECONDS = 0.1, 2.0, 0.9
-#: Seconds that the evaluation of the certificate of a method of one's own gets at least.
-CERTIFICATE_SECONDS = 1.0
 
 
 def limit_of(task: Task) -> float:
@@ -40,12 +34,12 @@ def kill_at(task: Task) -> float | None:
 def certificate_seconds(task: Task, spent: float, interrupted: bool) -> float:
     """Return the seconds for the certificate of a custom method, after a run of ``spent`` seconds.
 
-    They last until the run would have been killed, unless the user has interrupted it.
+    They last until the run would have been killed, unless the user has interrupted it; one is sure.
     """
     left = limit_of(task) - spent
     if (end := kill_at(task)) is not None:
         left = min(left, end - time.monotonic())
-    return max(CERTIFICATE_SECONDS, 0.0 if interrupted else left)
+    return max(1.0, 0.0 if interrupted else left)
 
 
 def deadline_of(started: float, seconds: float, requests: int) -> float:
@@ -53,13 +47,14 @@ def deadline_of(started: float, seconds: float, requests: int) -> float:
     return started + seconds - RESERVE_SECONDS - RESERVE_A_REQUEST * requests
 
 
-def share(task: Task, left: float, waiting: int) -> float:
-    """Return the seconds that a method of a series may take while so many wait, with itself.
+def share_time(task: Task, left: float, waiting: int) -> float:
+    """Return the seconds of a method of a series while so many wait, with itself.
 
-    An advised policy may take all: it solves the relaxation that those after it wait for, too.
+    It gets half of the time left, so that quick ones run whole.  An advised policy may take all: it
+    solves the relaxation that those after it wait for, too.
     """
     whole = task.method.call is not None and task.method.looks_at_the_clock
-    part = max(left / min(waiting, SHARING), LEAST_SHARE)
+    part = max(left / min(waiting, 2), LEAST_SHARE)
     return max(0.1, left if whole else min(left, part))
 
 
@@ -67,5 +62,5 @@ def _grace(task: Task, seconds: float) -> float:
     if not task.method.looks_at_the_clock:
         return 0.0
     if task.method.kind == "engine" and not task.method.joined:
-        return ENGINE_SECONDS
+        return 1.0  # to stop by itself
     return GRACE_SHARE * task.time_limit + seconds

@@ -17,7 +17,7 @@ def end_with(parent: int) -> None:
     """Have Linux kill this process when its parent, known by process id, ends."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if sys.platform == "linux" and os.getppid() != parent:
-        os._exit(1)  # it went before it could be told of
+        os._exit(1)  # it went before
 
 
 def adopt_orphans() -> None:
@@ -26,7 +26,7 @@ def adopt_orphans() -> None:
 
 
 def occupy_streams() -> None:
-    """Open what was closed of standard input, output and error, lest a pipe takes its place."""
+    """Open closed standard streams, lest a pipe takes their place."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

@@ -6,16 +6,11 @@ import contextlib
 import math
 import sys
 import time
-from pathlib import Path
 
 import psutil
 
-#: Seconds between two looks where there is a limit.
-_LOOK_SECONDS = 0.05
-#: Seconds before the first look where there is none: a short run tells its peak itself.
-_FIRST_SECONDS = 0.3
-#: Looks that are repeated where a process has ended meanwhile.
-_LOOKS = 3
+#: Seconds between looks with a limit, and before the first without: a short run sends its peak.
+_LOOK_SECONDS, _FIRST_SECONDS = 0.05, 0.3
 #: Rest after a look without a limit, as a multiple of its length, and the longest in seconds.
 _REST, _LONGEST_REST = 100, 5.0
 
@@ -23,7 +18,7 @@ _REST, _LONGEST_REST = 100, 5.0
 class MemoryWatch:
     """The most memory that a process and all below it held at a time, in bytes.
 
-    A page that processes share counts once (proportional set size) where the system tells.
+    A page that processes share counts once where the system has proportional set sizes.
     """
 
     def __init__(self, gigabytes: float | None) -> None:
@@ -47,7 +42,7 @@ class MemoryWatch:
     def _held(self, pid: int) -> int:
         """Return the bytes that the tree holds, and no more than the peak if that is sure."""
         least = sys.maxsize
-        for _ in range(_LOOKS):
+        for _ in range(3):
             root = psutil.Process(pid)
             resident = {each: _resident(each) for each in (root, *root.children(recursive=True))}
             now = sum(resident.values())
@@ -55,7 +50,7 @@ class MemoryWatch:
                 # Shares take a look at every page, and are less: only where they decide something.
                 now = sum(min(rss, _share(process)) for process, rss in resident.items())
             least = min(least, now)
-            # The share of one that ends meanwhile is counted again in those of the others.
+            # When a process ends meanwhile, the shares of the others contain its share again.
             gone = any(rss and not _resident(process) for process, rss in resident.items())
             if least <= self.peak or not gone:
                 break
@@ -69,11 +64,7 @@ def _resident(process: psutil.Process) -> int:
 
 
 def _share(process: psutil.Process) -> int:
-    """Return the proportional set size of a process in bytes, where Linux tells, 0 of one gone."""
-    with contextlib.suppress(OSError, ValueError):
-        rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="ascii")
-        for line in rollup.splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    # Asked again: a process without a share to read may have ended since.
+    """Return the proportional set size of a process in bytes, if Linux has it; 0 of one gone."""
+    with contextlib.suppress(psutil.Error):
+        return int(getattr(process.memory_full_info(), "pss", 0)) or _resident(process)
     return _resident(process)

@@ -15,7 +15,7 @@ from functools import partial
 from types import ModuleType
 
 from formulations.valid.volumes import volume_bound
-from heuristics import admission, real_time
+from heuristics import admission
 from heuristics.compiled import interpreting, pays
 from heuristics.policy import Policy
 from heuristics.simulator import Setting, run_policy
@@ -35,13 +35,8 @@ from kvopt.runs.task import Task
 from support.compiling import CLOCK
 
 Run = Callable[[Task, Report], None]
-#: What Pyomo loads when it translates its first model, in half a second; a run that bounds and
-#: policies settle does without.
-_OF_MODELS = ("scipy.sparse", "scipy.spatial", "scipy.stats")
 #: Requests up to which an interpreted policy takes a second or less.
 _FIRST_UP_TO = 50_000
-#: What kernels, and those who call them, load late.
-_OF_KERNELS = ("numba", "scipy.sparse")
 
 
 def prepare(task: Task, report: Report) -> Run:
@@ -50,19 +45,21 @@ def prepare(task: Task, report: Report) -> Run:
     if task.model_file:
         return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
     assert instance is not None
-    computed = _computed(task, instance)
+    #: The method that an engine computes, or the relaxation that advises a policy.
+    computed = method if method.kind in ("auto", "engine") else None
+    if method.advised and task.expected_starts is None:
+        computed = adviser_of(instance)
     engine = None if computed is None else _engine_of(task, computed)
     units = _units(task, instance, engine, computed)
     if computed is method and missing_units(units):
         _answer_first(task, instance, report)
     compile_first(units, lambda done, of: report.send(Compiling(goes_on=True, done=done, of=of)))
-    if pays(len(instance)):
-        # What was compiled is loaded.
-        (real_time if task.batch_time else admission).compile_kernels()
+    if pays(len(instance)):  # what was compiled is loaded
+        admission.compile_kernels()
     for library in _libraries(computed, units):
         importlib.import_module(library)
     if method.path is not None:
-        # What the file compiles, or waits for, is its own time.
+        # The file's own compiling and waiting are in its time.
         CLOCK.stopped = True
         report.send(OwnFile())
         own = load_own(method.path) if is_python(method.path) else load_program(method.path)
@@ -103,15 +100,6 @@ def _report_quick_bounds(task: Task, instance: Instance, report: Report) -> None
         report.bound(*found)
 
 
-def _computed(task: Task, instance: Instance) -> Method | None:
-    """Return what an engine computes: the method, or the relaxation that a policy is advised by."""
-    if task.method.kind in ("auto", "engine"):
-        return task.method
-    if not task.method.advised or task.expected_starts is not None:
-        return None
-    return adviser_of(instance)
-
-
 def _engine_of(task: Task, method: Method) -> ModuleType:
     if task.batch_time and method is task.method:
         return importlib.import_module(UNITS["seconds"])
@@ -124,7 +112,7 @@ def _units(
     """Return the units of kernels that a task runs."""
     units, call = set(), task.method.call
     if pays(len(instance)):
-        units.add("clocked-queues" if task.batch_time else "queues")
+        units.add("queues")
     if call is not None and call.policy.warm_up is not None:
         units |= {unit for unit in UNITS if UNITS[unit] == call.policy.warm_up.__module__}
     if engine is not None and computed is not None and hasattr(engine, "kernels_of"):
@@ -133,14 +121,15 @@ def _units(
 
 
 def _libraries(method: Method | None, units: set[str]) -> tuple[str, ...]:
-    """Return what an engine is sure to use that its file does not import at its top."""
+    """Return libraries that an engine is sure to use and its file does not import at its top."""
     if method is None or method.kind != "engine" or method.joined:
         return ()
-    if method.solves == "mip":
-        return _OF_MODELS
+    if method.solves == "mip":  # Pyomo loads them with its first model, in half a second
+        return ("scipy.sparse", "scipy.spatial", "scipy.stats")
     if not units:
         return ()
-    return (*_OF_KERNELS, "highspy") if method.solves in ("bound", "search") else _OF_KERNELS
+    more = ("highspy",) if method.solves in ("bound", "search") else ()
+    return ("numba", "scipy.sparse", *more)
 
 
 def _run_own(own: Run, instance: Instance, task: Task, report: Report) -> None:
@@ -151,13 +140,13 @@ def _run_own(own: Run, instance: Instance, task: Task, report: Report) -> None:
 def _run_policy(method: Method, instance: Instance, task: Task, report: Report) -> None:
     assert method.call is not None
     _report_quick_bounds(task, instance, report)
-    began = time.monotonic()
+    started = time.monotonic()
     advice = None
     if method.advised:
-        advice = expected_starts(task, task.end_from(time.monotonic()))
+        advice = expected_starts(task, task.end_from(started))
         report.relaxation(None, advice.tolist())
     with nullcontext() if method.path is None else told_by_line(method.path):
         schedule = run_policy_call(method.call, instance, task.seed, advice, _batch_time(task))
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started
     report.found(schedule, f"policy {method.call.policy.name}")
     report.done(solver_seconds=seconds)

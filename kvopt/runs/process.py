@@ -20,16 +20,14 @@ from kvopt.runs.events import Done, Event, Peak, read_event
 from kvopt.runs.fork_server import fork_process
 from kvopt.runs.memory import MemoryWatch
 
-#: How the process ended: by itself, at a limit, by a signal or error, by Ctrl-C, or because the
-#: parent had what it wanted.
+#: Ends of a process: by itself, at a limit, by a signal or error, by Ctrl-C, or by the parent.
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupted", "stopped"]
 
 #: Seconds between two looks at the limits.
 POLL_SECONDS = 0.1
-#: How long a process that has said its last word may take to exit, and one that has closed its
-#: channel without it, or is being killed.
+#: Seconds to exit for a process after its last event, and for one that closes its channel before.
 _EXIT_SECONDS, _GONE_SECONDS = 10, 1.5
-#: Characters of what a process has printed that are kept, the last ones.
+#: Characters that are kept of what a process prints, the last ones.
 _OUTPUT_KEPT = 4_000
 #: Bytes that are read and sent at a time.
 _CHUNK_BYTES, _SENT_BYTES = 1 << 16, 1 << 20
@@ -37,7 +35,7 @@ _CHUNK_BYTES, _SENT_BYTES = 1 << 16, 1 << 20
 
 @dataclass(frozen=True)
 class Outcome:
-    """End and cost of a process; ``output`` are the last lines that it has printed."""
+    """End and cost of a process; ``output`` has the last lines that it printed."""
 
     ending: Ending
     detail: str
@@ -47,13 +45,12 @@ class Outcome:
 
 
 class Process:
-    """A function called in a process of its own; all that it starts ends with it or with this one.
+    """A function in a separate process; all that it starts ends with it, or with this process.
 
-    ``call`` is ``module:function``: it is called with an iterator of ``lines`` and with the
-    channel's socket, into which it writes events, a line each, of ``longest`` bytes at most
-    (``strange`` counts others).  The memory limit, gigabytes, is of it and all that it starts.  If
-    it ``reads``, it has standard input, and what a shell has opened.  An OSError: no process or
-    memory is left.
+    ``call`` is ``module:function``.  The function gets an iterator of ``lines`` and the channel's
+    socket, and writes events there, a line each, of ``longest`` bytes at most; ``strange`` counts
+    other lines.  The memory limit, gigabytes, covers all that it starts.  If it ``reads``, it has
+    standard input, and what a shell has opened.  An OSError: no process or memory is left.
     """
 
     def __init__(
@@ -67,20 +64,18 @@ class Process:
         reads: bool = False,
     ) -> None:
         self._started = time.monotonic()
-        ends = fork_process(compiler)
-        self._channel, self._control = ends.channel, ends.control
+        self._channel, self._control, self._printed = fork_process(compiler)
         self._status = bytearray()
-        #: What takes each chunk that comes, by the descriptor on which it comes, as long as it may.
+        #: Functions that take chunks, by the descriptor, until its end.
         self._sources = {
-            ends.channel.fileno(): self._take_lines,
-            ends.control.fileno(): self._status.extend,
-            ends.printed: self._take_output,
+            self._channel.fileno(): self._take_lines,
+            self._control.fileno(): self._status.extend,
+            self._printed: self._take_output,
         }
-        self._printed_on = ends.printed
         self._memory = MemoryWatch(memory_limit)
         self.strange = 0
-        self._longest, self._begun, self._too_long = longest, bytearray(), False
-        self._lines: deque[bytes] = deque()
+        self._longest, self._unended = longest, bytearray()
+        self._lines: deque[bytearray] = deque()
         self._last_word = self._at_its_end = False
         self._output = b""
         first = {"call": call, "environment": dict(os.environ), "reads": reads}
@@ -92,7 +87,7 @@ class Process:
         return self._channel.fileno() not in self._sources
 
     def send(self, line: str) -> None:
-        """Have a line sent to it; nobody waits for a process that does not read."""
+        """Queue a line for the process; a process that does not read delays no one."""
         self._unsent += f"{line}\n".encode()
 
     def age(self) -> float:
@@ -106,7 +101,8 @@ class Process:
     def take(self, on_event: Callable[[Event], None]) -> None:
         """Hand over the events that have come (see :func:`wait_for`)."""
         while self._lines:
-            event = read_event(self._lines.popleft())
+            line = self._lines.popleft()
+            event = read_event(line) if len(line) <= self._longest else None
             if event is None:
                 self.strange += 1
             else:
@@ -120,15 +116,15 @@ class Process:
             wait = _EXIT_SECONDS if self._last_word else _GONE_SECONDS
             self._drain(wait, [self._control.fileno()], on_event)
         with contextlib.suppress(OSError):
-            self._control.shutdown(socket.SHUT_WR)  # its keeper kills what is left
+            self._control.shutdown(socket.SHUT_WR)  # its keeper kills all that is left
         self._drain(_GONE_SECONDS, list(self._sources), on_event)
         if self._control.fileno() in self._sources and self._pid is not None:
             kill_tree(self._pid)
         self._channel.close()
         self._control.close()
-        os.close(self._printed_on)
+        os.close(self._printed)
         detail, code = "", self._exit_code
-        # After its last word a process has nothing left to do but to end, in whatever way.
+        # After its last event a process may end in any way.
         if ending == "finished" and code != 0 and not self._at_its_end:
             ending, detail = "crashed", _exit_reason(code)
         text = self._output.decode("utf-8", "backslashreplace")
@@ -137,14 +133,13 @@ class Process:
         return Outcome(ending, detail, self.age(), self._memory.peak, output)
 
     def _drain(self, seconds: float, awaited: list[int], on_event: Callable[[Event], None]) -> None:
-        """Take what comes until the awaited descriptors have come to their end."""
         end = time.monotonic() + seconds
         while any(each in self._sources for each in awaited) and time.monotonic() < end:
             wait_for([self], 0.05)
             self.take(on_event)
 
     def awaits(self) -> Iterable[tuple[int, int]]:
-        """Return descriptors, and what is waited for on each (``select.poll``)."""
+        """Return descriptors, and the event that each waits for (``select.poll``)."""
         sends = select.POLLOUT if self._unsent else 0
         for each in self._sources:
             yield each, select.POLLIN | (sends if each == self._channel.fileno() else 0)
@@ -171,26 +166,15 @@ class Process:
                 del self._sources[descriptor]
 
     def _take_lines(self, chunk: bytes) -> None:
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            self._begin(end)
-            if self._too_long:
-                self.strange += 1
-            elif self._begun:
-                self._lines.append(bytes(self._begun))
-            self._begun, self._too_long = bytearray(), False
-        self._begin(rest)
-
-    def _begin(self, piece: bytes) -> None:
-        self._too_long |= len(self._begun) + len(piece) > self._longest
-        if self._too_long:
-            self._begun.clear()
-        else:
-            self._begun += piece
+        self._unended += chunk
+        if b"\n" in chunk:
+            *lines, self._unended = self._unended.split(b"\n")
+            self._lines += filter(None, lines)
+        # A line that is too long is cut where its length shows.
+        del self._unended[self._longest + 1 :]
 
     def _take_output(self, chunk: bytes) -> None:
-        # A character takes up to four bytes.
-        self._output = (self._output + chunk)[-4 * _OUTPUT_KEPT :]
+        self._output = (self._output + chunk)[-4 * _OUTPUT_KEPT :]  # bytes of a character
 
     @property
     def _pid(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import platform
@@ -18,10 +19,10 @@ from support.called import own_command
 from support.checkout import CHECKOUT, ROOT
 
 
-def provenance() -> dict[str, Any]:
+def collect_provenance() -> dict[str, Any]:
     """Return the provenance of a run as JSON values."""
     return {
-        "kvopt": _version("kvopt"),
+        "kvopt": _version(),
         "git_commit": _git_commit(),
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -41,16 +42,15 @@ def usable_cores() -> int:
 
 
 @cache
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+def _version() -> str | None:
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version("kvopt")
+    return None
 
 
 @cache
 def _git_commit() -> str | None:
-    """Return the commit that the checkout's packages are of; None where one has been changed."""
+    """Return the commit of the checkout's packages; None where one has been changed."""
     if not (CHECKOUT and (ROOT / ".git").exists()):
         return None
     command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--"]
@@ -60,17 +60,15 @@ def _git_commit() -> str | None:
         )
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
-    told = ran.stdout.splitlines()
-    changed = any(not line.startswith("# ") for line in told)
-    return None if changed else told[0].removeprefix("# branch.oid ")
+    lines = ran.stdout.splitlines()
+    changed = any(not line.startswith("# ") for line in lines)
+    return None if changed else lines[0].removeprefix("# branch.oid ")
 
 
 @cache
 def _cpu_model() -> str:
-    try:
+    with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    except OSError:
-        pass
     return platform.processor() or platform.machine()

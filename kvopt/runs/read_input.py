@@ -20,7 +20,7 @@ from kvopt.runs.process import call_apart
 if TYPE_CHECKING:
     from serving.traces import TraceOptions, TraceReport
 
-#: Bytes of the longest answer, and gigabytes that a process which reads has in any case.
+#: Bytes of the longest answer, and the least memory limit of a process that reads, gigabytes.
 _LONGEST, _LEAST_MEMORY = 1 << 33, 0.5
 
 
@@ -34,11 +34,7 @@ def read_within(
     """Read an instance file, or a trace with its report (``serving.traces.reading.read_input``).
 
     The process that reads is killed at ``until`` (``time.monotonic``), or beyond the memory limit.
-
-    Raises
-    ------
-    UnreadError
-        If it was killed, or has died.
+    An UnreadError: it was killed, or has died.
     """
     seconds = until - time.monotonic()
     held = None if memory_limit is None else max(memory_limit, _LEAST_MEMORY)
@@ -51,15 +47,15 @@ def read_within(
     )  # fmt: skip
     if outcome.ending == "interrupted":
         raise KeyboardInterrupt
-    answers = [_unpacked(each.document["answer"]) for each in events if isinstance(each, Answer)]
+    answers = [each.document for each in events if isinstance(each, Answer)]
     if not answers:
         raise UnreadError(outcome.detail or outcome.ending)
-    kind, told, more = answers[0]
+    kind, content, more = _unpacked(answers[0]["packed"])
     if kind is not None:
-        error: Exception = kind.__new__(kind, *told)
+        error: Exception = kind.__new__(kind, *content)
         vars(error).update(more)
         raise error
-    return instance_of(told), more
+    return instance_of(content), more
 
 
 def read(lines: Iterator[str], channel: socket.socket) -> None:
@@ -72,8 +68,7 @@ def read(lines: Iterator[str], channel: socket.socket) -> None:
         answer = None, instance_columns(instance), report
     except Exception as error:
         answer = type(error), error.args, vars(error)
-    sent = Answer(document={"answer": _packed(answer)})
-    channel.sendall(event_line(sent).encode())
+    channel.sendall(event_line(Answer(document={"packed": _packed(answer)})).encode())
 
 
 def _packed(value: object) -> str:

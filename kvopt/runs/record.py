@@ -1,7 +1,7 @@
-"""The one declaration of a row: what is written down of a run, column by column.
+"""The one declaration of a row, the record of a run, column by column.
 
-The store's table, the types of frames, CSV and Parquet files and what the nightly commits follow
-from :class:`Record`: a new column is a line there, and whoever makes the row fills it.
+The store's table, the types of frames, CSV and Parquet files and the nightly's columns follow from
+:class:`Record`: a new column is a line there, and ``kvopt.runs.row`` fills it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 #: Statuses of a method that has failed; ``--rerun-failed`` runs them again.
 FAILED = ("no_solution", "time_limit", "memory_limit", "crashed", "refused", "error")
 
-#: What a column tells of; what it took differs by run, its origin by machine.
+#: Parts of a row; ``took`` differs by run, ``origin`` by machine.
 Part = Literal["asked", "found", "took", "origin"]
 Asked = Annotated[T, "asked"]
 Found = Annotated[T, "found"]
@@ -26,7 +26,7 @@ Took = Annotated[T, "took"]
 Origin = Annotated[T, "origin"]
 #: Marks a column that is not committed with the rows of a night.
 APART = "apart"
-#: A further column of rows out of a store: what integers prove of the bound.
+#: A further column of rows out of a store: the bound that integers prove.
 PROVED = "proved"
 #: A serving metric: there is one of every run in seconds with a schedule.
 Metric = Annotated[T, "found", APART]
@@ -34,11 +34,11 @@ Metric = Annotated[T, "found", APART]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a row, as far as its type and its marks tell.
+    """A column of a row, by its type and its marks.
 
     A ``list`` or ``dict`` is JSON where there are only texts and numbers, a ``trace`` a list of
     pairs (seconds, value).  Exported rows may lack a column that is not ``needed``, and have its
-    ``default``.  ``texts`` are those that may stand there, empty where any may.
+    ``default``.  ``texts`` are the allowed ones, empty where any is.
     """
 
     name: str
@@ -63,20 +63,16 @@ class Record:
     """One run as a row of the store.
 
     Values are rounds, with a ``batch_time`` nanoseconds; times seconds from the end of the imports,
-    sizes bytes.  ``key`` is ``Task.key``; ``status`` and ``ending`` are of the closed lists of
-    ``docs/glossary.md`` (``lost``: a worker of a cluster died with it).
-
-    ``tel`` is of the best schedule that was checked here.  ``lower_bound`` may be an engine's word
-    (``bound_source``); of a custom method integers prove it, and ``claimed_bound`` is what the
-    method claims beyond.  ``root_bound`` is the first from prices, ``relaxation`` the LP's value.
-    ``solver_seconds`` is what the engine says, ``start_seconds`` and ``total_seconds`` count from
-    the start of the process, to the end of its imports and to the row.
-    ``incumbents`` and ``bounds`` are the trace: pairs (seconds, value).
-
-    A custom method has the name that it gives itself (``own_name``), what it declares to know
-    (``told``) and its numeric parameters with all values (``called``).  ``engine_*`` are of an
-    engine that others work beside.  ``mean_ttft_ms`` to ``recomputed_tokens`` are the serving
-    metrics (``serving.metrics.Serving``).  ``output``: the last lines printed.
+    sizes bytes.  ``docs/glossary.md`` has the closed lists of ``status`` and ``ending``.  ``tel``
+    is of the best schedule that was checked here.  ``lower_bound`` may be an engine's word
+    (``bound_source``); of a custom method integers prove it, and ``claimed_bound`` is the method's
+    claim beyond.  ``root_bound`` is the first from prices, ``relaxation`` the LP's value.
+    ``solver_seconds`` is the engine's own number; ``start_seconds`` and ``total_seconds`` count
+    from the start of the process, to the end of its imports and to the row.  ``incumbents`` and
+    ``bounds`` are pairs (seconds, value).  ``own_name`` is the name that a custom method gives
+    itself, ``told`` the knowledge that it declares, ``called`` its numeric parameters with all
+    values.  ``engine_*`` are of an engine next to others.  ``mean_ttft_ms`` to
+    ``recomputed_tokens`` are the serving metrics (``serving.metrics.Serving``).
     """
 
     key: Annotated[Asked[str], APART]
@@ -171,7 +167,7 @@ def columns() -> tuple[Column, ...]:
 
 
 def _column(declared: Field[Any], hint: Any) -> Column:
-    plain, *marks = get_args(hint)
+    plain, part, *marks = get_args(hint)
     texts = get_args(plain) if get_origin(plain) is Literal else ()
     types = get_args(plain) if NoneType in get_args(plain) else (plain,)
     (kind,) = (each for each in types if each is not NoneType)
@@ -182,7 +178,7 @@ def _column(declared: Field[Any], hint: Any) -> Column:
         kind=str if texts else get_origin(kind) or kind,
         trace=any(get_origin(each) is tuple for each in get_args(kind)),
         optional=len(types) > 1,
-        part=marks[0],
+        part=part,
         apart=APART in marks,
         needed=default is MISSING or APART not in marks,
         default=None if default is MISSING else default,

@@ -1,9 +1,9 @@
-"""Makes the row of a run: what it showed, what it cost, where it was."""
+"""Makes the row of a run: its results, its cost and its machine."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from kvopt.methods.engines import proofs
@@ -11,7 +11,7 @@ from kvopt.methods.knowledge import knowledge_of
 from kvopt.methods.method import Method
 from kvopt.methods.options import format_numbers
 from kvopt.runs.in_seconds import metrics_of
-from kvopt.runs.provenance import provenance
+from kvopt.runs.provenance import collect_provenance
 from kvopt.runs.record import FAILED, Record
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Supervised
@@ -19,46 +19,37 @@ from kvopt.runs.task import Finished, Task
 from schedules import Schedule, Status
 from support.text import one_line
 
-#: Columns of the instance, and those that task, machine, state and provenance have by their name.
-_OF_INSTANCE = ("instance", "instance_sha256", "family", "n", "memory", "known_optimum")
-_OF_TASK = (
-    *("key", "section", "seed", "time_limit", "memory_limit", "threads"),
-    *("code", "versions", "batch_time"),
-)
-_OF_MACHINE = ("python", "platform", "cpu", "cores", "ram_gb", "command", "finished_utc")
-_SHOWN = (
-    *("ending", "lower_bound", "claimed_bound", "bound_source", "found_by", "incumbents", "bounds"),
-    *("relaxation", "root_bound", "solver", "solver_seconds", "nodes"),
-    *("engine_formulation", "engine_tel", "engine_bound"),
-)
+#: Columns that the file of a schedule has, too.
 _OF_SCHEDULE = (
     *("solver", "nodes", "found_by", "bound_source", "relaxation", "seconds"),
     *("versions", "code", "seed", "threads"),
 )
 
 
-def faulty(
+def make_faulty_row(
     task: Task, fault: str, status: Status, started: float, ending: str = "finished"
 ) -> Finished:
-    """Return the row of a task that no process was started for, or whose process is lost."""
-    detail = one_line(fault)
-    record = _record(task, started, provenance(), status=status, ending=ending, detail=detail)
+    """Return the row of a task without a process, or whose process is lost."""
+    detail, origin = one_line(fault), collect_provenance()
+    record = _record(task, started, origin, {}, status=status, ending=ending, detail=detail)
     return Finished(record, instance=task.instance, status=status, notes=(detail,))
 
 
-def finished(task: Task, run: Supervised, started: float, code: str = "") -> Finished:
+def make_row(task: Task, run: Supervised, started: float, code: str = "") -> Finished:
     """Return the row of a run that has ended, with its schedule and certificate.
 
     ``code`` is the digest of the sources that it ran with.
     """
-    state = run.state
-    metrics = _serving(task, state)
+    state, method, origin = run.state, task.method, collect_provenance()
     status = state.status()
-    method, origin = task.method, provenance()
+    metrics, note = metrics_of(state.instance, state.schedule)
+    if note:
+        state.add_note(note)
     record = _record(
         task,
         started,
         origin,
+        vars(state),
         code=code,
         status=status,
         detail=one_line("; ".join(state.detail())),
@@ -67,7 +58,6 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
         seconds=round(run.seconds, 4),
         start_seconds=round(run.start_seconds, 4),
         peak_memory=max(state.peak_memory, run.outcome.peak_memory),
-        **{name: getattr(state, name) for name in _SHOWN},
         **{f"model_{name}": size for name, size in state.model.items() if name != "seconds"},
         **metrics,
     )
@@ -76,7 +66,7 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
         _schedule(state, record, origin),
         state.certificate,
         task.instance,
-        notes=tuple(state.told()),
+        notes=tuple(state.reader_notes()),
         status=state.standing(),
         refused=tuple(state.refused),
         contradictions=tuple(state.contradictions),
@@ -85,45 +75,38 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
         formulation=state.chosen,
         engine=proofs().get(method.solver, method.solver) if method.joined else "",
         compiling=run.compiling,
-        expected_starts=None if state.expected_starts is None else state.expected_starts.tolist(),
+        expected_starts=state.expected_starts,
     )
 
 
-def _record(task: Task, started: float, origin: dict[str, Any], **shown: Any) -> Record:
-    """Return a row with the columns of task and machine, and those that the run has shown."""
-    of, found = task.instance, [one_line(task.name), "", "", 0, 0, None]
+def _record(
+    task: Task, started: float, origin: dict[str, Any], state: dict[str, Any], **more: Any
+) -> Record:
+    """Return a row with all columns that state, task and machine have by their name."""
+    named = {each.name for each in fields(Record)}
+    of, columns = task.instance, state | vars(task) | origin
+    names = ("instance", "instance_sha256", "family", "n", "memory", "known_optimum")
+    found: list[Any] = [one_line(task.name), "", "", 0, 0, None]
     if of is not None:
         found = [of.name, of.sha256, of.family or "", len(of), of.memory, of.stated_optimum]
-    columns: dict[str, Any] = (
-        dict(zip(_OF_INSTANCE, found, strict=True))
-        | {name: getattr(task, name) for name in _OF_TASK}
-        | {name: origin[name] for name in _OF_MACHINE}
-        | {"git_commit": origin["git_commit"] or "", "method": task.method.text}
-        | _declared(task.method)
+    return Record(
+        **{name: value for name, value in columns.items() if name in named}
+        | dict(zip(names, found, strict=True))
+        | {"key": task.key, "method": task.method.text, "git_commit": origin["git_commit"] or ""}
         | {"total_seconds": round(time.monotonic() - started, 4)}
+        | _declared(task.method)
+        | more
     )
-    return Record(**(columns | shown))
 
 
 def _declared(method: Method) -> dict[str, str]:
-    """Return what a file of one's own says of itself."""
+    """Return the columns that a custom file declares."""
     if method.own is None:
         return {}
     known = knowledge_of(method)
     words = "" if known.lengths == "unknown" else str(known)
     called = format_numbers(method.own.values)
     return {"own_name": method.own_name, "told": words, "called": called}
-
-
-def _serving(task: Task, state: RunState) -> dict[str, Any]:
-    """Return the serving metrics of a run in seconds; a note tells what they rest on."""
-    found = state.schedule
-    if found is None or found.clock is None or task.instance is None:
-        return {}
-    metrics, note = metrics_of(task.instance, found)
-    if note:
-        state.tell(note)
-    return metrics
 
 
 def _schedule(state: RunState, record: Record, origin: dict[str, Any]) -> Schedule | None:

@@ -1,66 +1,59 @@
 """Runs many policies on one instance within one time limit.
 
-Each is a run of its own and has a share of the time.  The relaxation that several are advised by is
-solved once.
+Each is a separate run and has a share of the time.  The relaxation that advises several is solved
+once.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kvopt.runs.execute import execute
-from kvopt.runs.limits import LEAST_SHARE, share
-from kvopt.runs.row import faulty
+from kvopt.runs.limits import LEAST_SHARE, share_time
+from kvopt.runs.row import make_faulty_row
 from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 
 
+@dataclass
 class Series:
     """Methods on one instance, one after the other.
 
-    The tasks are of one instance, seed and deadline (``time.monotonic``); what compiling kernels
-    takes before a method begins is added.  With ``first_whole`` the first may take all the time.
-    ``waiting`` has the tasks that have not begun, or were not through when the time was over.
-    ``interrupted``: Ctrl-C has ended it, after all results were yielded.
+    The tasks are of one instance, seed and deadline (``time.monotonic``); the time of compiling is
+    added.  ``waiting`` has the tasks that did not start, or did not end in time.  With
+    ``first_whole`` the first may take all the time.  ``interrupted``: Ctrl-C has ended it.
     """
 
-    def __init__(
-        self,
-        tasks: Sequence[Task],
-        deadline: float,
-        listen: Callable[[Task, Snapshot], None] = lambda _task, _snapshot: None,
-        *,
-        first_whole: bool = False,
-    ) -> None:
-        self._listen = listen
-        self._whole = tasks[0] if first_whole else None
-        self.waiting = list(tasks)
-        self.interrupted = False
-        self._deadline = deadline
+    waiting: list[Task]
+    deadline: float
+    listen: Callable[[Task, Snapshot], None] = lambda _task, _snapshot: None
+    first_whole: bool = field(default=False, kw_only=True)
+    interrupted: bool = False
 
     def run(self) -> Iterator[Finished]:
         """Yield the result of every method, as long as there is time."""
         advice: list[float] | None = None
+        whole = self.waiting[0] if self.first_whole else None
         while self.waiting and not self.interrupted and self._left() > LEAST_SHARE:
             task = self.waiting[0]
-            waiting = 1 if task is self._whole else len(self.waiting)
-            limit = round(share(task, self._left(), waiting), 3)
-            given = replace(task, deadline=self._deadline, time_limit=limit, expected_starts=advice)
+            waiting = 1 if task is whole else len(self.waiting)
+            limit = round(share_time(task, self._left(), waiting), 3)
+            given = replace(task, deadline=self.deadline, time_limit=limit, expected_starts=advice)
             try:
-                found = execute(given, listen=partial(self._listen, task))
+                found = execute(given, listen=partial(self.listen, task))
             except MachineError as error:
-                found = faulty(task, str(error), "error", time.monotonic())
-            self._deadline += found.compiling
+                found = make_faulty_row(task, str(error), "error", time.monotonic())
+            self.deadline += found.compiling
             if found.record.ending == "time_limit" and self._left() <= 0:
                 return
-            self.waiting.pop(0)
+            self.waiting = self.waiting[1:]
             advice = advice or found.expected_starts
             self.interrupted = found.record.ending == "interrupted"
             yield found
 
     def _left(self) -> float:
-        return self._deadline - time.monotonic()
+        return self.deadline - time.monotonic()

@@ -19,7 +19,7 @@ def dispute(
     certificate: dict[str, Any] | None,
     proved: int | None = None,
 ) -> Dispute | None:
-    """Return what contradicts the stated optimum, None where nothing does or nothing is stated.
+    """Return the contradiction to the stated optimum; None without one, or without a statement.
 
     ``tel`` is of a checked schedule that keeps no tokens (rounds).  The certificate (JSON) is
     evaluated here, unless it has ``proved`` a value already.
@@ -28,7 +28,7 @@ def dispute(
     if stated is None:
         return None
     certified = 0
-    # Certificates take time; nobody asks of a bound that the statement allows.
+    # Certificates take time: not for a bound that the statement allows.
     if lower_bound is not None and lower_bound > stated:
         if proved is None:
             proved = evaluated(instance, "", tel, certificate)
@@ -39,10 +39,10 @@ def dispute(
 def evaluated(
     instance: Instance, batch_time: str, tel: int | None, document: dict[str, Any] | None
 ) -> int:
-    """Return what a certificate proves in integers, in the unit of the TEL; 0 if nothing.
+    """Return the bound that a certificate proves in integers, in the unit of the TEL; else 0.
 
-    One for another batch time proves nothing of the run; ``tel`` is of a schedule that a
-    certificate in rounds may assume.
+    One for another batch time proves nothing of the run; a certificate in rounds may assume a
+    schedule of this ``tel``.
     """
     if document is None:
         return 0
@@ -56,7 +56,7 @@ def evaluated(
             return evaluate_certificate(instance, batch_time, document)
         certificate = read_certificate(document)
         assumed = certificate.upper_bound
-        # What assumes a schedule holds only once there is one that good.
+        # The premise, a schedule, must hold.
         if assumed is not None and (tel is None or tel > assumed):
             return 0
         return evaluate(instance, certificate)

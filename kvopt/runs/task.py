@@ -1,4 +1,4 @@
-"""One run of a sweep: instance, method and limits, the key of it, and what comes out."""
+"""One run of a sweep: instance, method and limits, its key, and its result."""
 
 from __future__ import annotations
 
@@ -23,13 +23,10 @@ class Task:
 
     The instance is None where its file, ``name``, could not be read: ``fault`` says why, with
     ``fault_status``.  ``code`` and ``versions`` are digest and libraries of the sources that the
-    method can reach (``kvopt.methods.fingerprint``), empty where the run is not to be stored.
-
-    Of what is no part of the key: ``section`` of the suite; ``deadline`` by which the run must have
-    ended in any case (``time.monotonic``); ``warm_start``, the starts of a feasible schedule;
-    ``expected_starts`` in the LP relaxation, for a policy that needs them (rounds);
-    ``model_file``, to which the model is written instead of being solved; ``outputs``, absolute
-    paths of what the sweep writes, which are no sources.
+    method can reach, empty where the run is not to be stored.  ``deadline`` is the end of the run
+    in any case (``time.monotonic``), ``warm_start`` the starts of a feasible schedule,
+    ``expected_starts`` are of the LP relaxation, for a policy that needs them (rounds).  The model
+    is written to ``model_file`` instead of being solved; the sweep writes ``outputs``.
     """
 
     instance: Instance | None
@@ -53,7 +50,7 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """Hexadecimal SHA-256 of all that makes two runs the same run."""
+        """Hexadecimal SHA-256 of all that two equal runs have in common."""
         identity: dict[str, Any] = {
             "instance": self.name,
             "instance_sha256": self.instance.sha256 if self.instance else "",
@@ -65,10 +62,10 @@ class Task:
             "code": self.code,
             "versions": self.versions,
         }
-        # The hash leaves it out, but what is said of the run depends on it.
+        # The hash leaves it out, but the row depends on it.
         if self.instance is not None and self.instance.known_optimum is not None:
             identity["known_optimum"] = self.instance.known_optimum
-        # Nor does it tell seconds from rounds.
+        # Nor does the hash contain the unit of time.
         if self.batch_time:
             identity["batch_time"] = self.batch_time
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
@@ -90,10 +87,7 @@ class Task:
     def from_line(line: str) -> Task:
         """Return the task that :meth:`to_line` wrote.
 
-        Raises
-        ------
-        MethodError
-            If its method is none here, as with other sources on another machine.
+        A MethodError: its method is none here, as with other sources on another machine.
         """
         record = json.loads(line)
         columns = record["instance"]
@@ -105,14 +99,14 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A record with what proves it: the checked schedule, the bound's certificate as JSON.
+    """A record with its proof: the checked schedule, the bound's certificate as JSON.
 
-    What follows is not stored.  ``status`` is that of the run by itself, whatever the instance's
-    file states of its optimum; ``about_the_file`` is the line where that is contradicted.  Of
-    ``notes`` the record's ``detail`` is a cut; ``refused`` schedules and bounds that cannot be true
-    (``contradictions``) have a line each.  ``failure`` says why the method came to no end of its
-    own.  ``formulation`` is what was left to the size, ``engine`` the one that others worked
-    beside.  ``compiling`` took so many seconds that no limit counts.
+    The other fields are not stored.  ``status`` leaves out the optimum that the
+    instance's file states; ``about_the_file`` is the line where the run contradicts that.  The
+    record's ``detail`` is a cut of ``notes``; ``refused`` schedules and false bounds
+    (``contradictions``) have a line each.  ``failure`` says why the method failed.  ``formulation``
+    was left to the size, ``engine`` is the one that a team works with.  ``compiling`` are seconds
+    that no limit counts.
     """
 
     record: Record

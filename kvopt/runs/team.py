@@ -1,10 +1,14 @@
-"""Several jobs side by side, each in its own process: a bound and a schedule need both cores."""
+"""Processes of several tasks side by side: a bound and a schedule need both cores.
+
+The parent process sends better schedules to each; :data:`RECEIVED` is the last one here.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +17,9 @@ from kvopt.runs.events import Event
 from kvopt.runs.process import POLL_SECONDS, Ending, Outcome, Process, wait_for
 from kvopt.runs.supervise import process_of
 from kvopt.runs.task import Task
+
+#: Seconds after the deadline at which processes are killed.
+_GRACE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -24,13 +31,30 @@ class Stop:
 
 @dataclass(frozen=True)
 class Tell:
-    """An answer to an event: tell every process of a better schedule, by its starts."""
+    """An answer to an event: send every process a better schedule, by its starts."""
 
     starts: list[int]
 
 
-#: What the team does next.
+#: The next action of a team.
 Order = Task | Stop | Tell
+
+
+class _Received:
+    """The last schedule that the parent process sent; ``starts`` are in the instance's order."""
+
+    starts: list[int] | None = None
+
+    def listen(self, lines: Iterable[str]) -> None:
+        """Read a line a schedule from now on; the parent has checked it."""
+        threading.Thread(target=self._read, args=[lines], daemon=True).start()
+
+    def _read(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.starts = json.loads(line)
+
+
+RECEIVED = _Received()
 
 
 def run_team(
@@ -41,83 +65,49 @@ def run_team(
     finished: Callable[[], bool],
     on_tick: Callable[[], Sequence[Order]] = tuple,
     on_end: Callable[[Task], Sequence[Order]] = lambda _: (),
-    grace: float = 0.5,
 ) -> list[Outcome]:
-    """Run tasks until all have ended, the deadline is over, or ``finished`` says that it is enough.
+    """Run tasks until all have ended, the deadline is over, or ``finished`` says so.
 
-    ``on_event`` receives every event, ``on_tick`` is asked some times a second, and ``on_end``
-    receives every task that ended without being stopped; each may return what to do next.
-    Processes are killed ``grace`` seconds after the deadline (``time.monotonic``).  Outcomes are in
-    the order in which the processes ended.
+    ``on_event`` receives every event, ``on_end`` every task that ended by itself or at its memory
+    limit, and ``on_tick`` is called some times a second; each returns orders.  The deadline is on
+    the clock of ``time.monotonic``.  Outcomes are in the order in which the processes ended.
     """
-    team = _Team(list(tasks), on_event, on_end)
+    waiting: list[Order] = list(tasks)
+    running: dict[Process, Task] = {}
+    outcomes: list[Outcome] = []
+
+    def deliver(task: Task, event: Event) -> None:
+        waiting.extend(on_event(task, event))
+
+    def close(process: Process, ending: Ending) -> None:
+        """End a process, after its last events."""
+        outcomes.append(process.close(ending, partial(deliver, running.pop(process))))
+
+    def obey(order: Order) -> None:
+        if isinstance(order, Task):
+            running[process_of(order)] = order
+        elif isinstance(order, Tell):
+            for process in running:
+                process.send(json.dumps(order.starts))
+        else:
+            for process in [each for each in running if running[each].method == order.method]:
+                close(process, "stopped")
+
     ending: Ending = "finished"
-    try:
-        while team.waiting or team.running:
-            team.waiting.extend(on_tick())
-            team.begin()
-            team.listen()
-            if finished():
-                ending = "stopped"
-                break
-            if time.monotonic() > deadline + grace:
-                ending = "time_limit"
-                break
-    except BaseException:
-        for _, process in team.running:
-            process.close("stopped", lambda _: None)
-        raise
-    for member in list(team.running):
-        team.close(member, ending)
-    return team.outcomes
-
-
-class _Team:
-    """Members of a team: waiting, running, ended."""
-
-    def __init__(
-        self,
-        waiting: list[Order],
-        on_event: Callable[[Task, Event], Sequence[Order]],
-        on_end: Callable[[Task], Sequence[Order]],
-    ) -> None:
-        self.waiting, self._on_event, self._on_end = waiting, on_event, on_end
-        self.running: list[tuple[Task, Process]] = []
-        self.outcomes: list[Outcome] = []
-
-    def begin(self) -> None:
-        """Start and stop what waits for it."""
-        while self.waiting:
-            order = self.waiting.pop(0)
-            if isinstance(order, Task):
-                self.running.append((order, process_of(order)))
-            elif isinstance(order, Tell):
-                for _, process in self.running:
-                    process.send(json.dumps(order.starts))
-            else:
-                for member in [each for each in self.running if each[0].method == order.method]:
-                    self.close(member, "stopped")
-
-    def listen(self) -> None:
-        """Take what each process has to say, and close those that have ended or must."""
-        wait_for([process for _, process in self.running], POLL_SECONDS)
-        for member in list(self.running):
-            task, process = member
-            process.take(partial(self._deliver, task))
-            if process.ended:
-                self.close(member, "finished")
-            elif process.exceeds_memory():
-                self.close(member, "memory_limit")
-            else:
-                continue
-            self.waiting.extend(self._on_end(task))
-
-    def close(self, member: tuple[Task, Process], ending: Ending) -> None:
-        """End a process, after its last words."""
-        if member in self.running:
-            self.running.remove(member)
-        task, process = member
-        self.outcomes.append(process.close(ending, partial(self._deliver, task)))
-
-    def _deliver(self, task: Task, event: Event) -> None:
-        self.waiting.extend(self._on_event(task, event))
+    while ending == "finished" and (waiting or running):
+        waiting.extend(on_tick())
+        while waiting:
+            obey(waiting.pop(0))
+        wait_for(running, POLL_SECONDS)
+        for process, task in list(running.items()):
+            process.take(partial(deliver, task))
+            if process.ended or process.exceeds_memory():
+                close(process, "finished" if process.ended else "memory_limit")
+                waiting.extend(on_end(task))
+        if finished():
+            ending = "stopped"
+        elif time.monotonic() > deadline + _GRACE_SECONDS:
+            ending = "time_limit"
+    for process in list(running):
+        close(process, ending)
+    return outcomes

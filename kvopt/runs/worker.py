@@ -1,7 +1,7 @@
 """Process of a run: reads a task, sends events while its method works.
 
-After ``Ready`` the clock of the run starts; ``Peak`` comes last.  Lines after the task tell of
-schedules (``kvopt.runs.beside``).
+After ``Ready`` the clock of the run starts; ``Peak`` comes last.  Lines after the task are
+schedules (``kvopt.runs.team``).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from heuristics.simulator import AdviceError
 from instances import Instance, Request
 from kvopt.methods.grammar import read_method
 from kvopt.methods.own import OwnMethodError
-from kvopt.runs.beside import BESIDE
-from kvopt.runs.events import Compiling, Event, Peak, Report, event_line
+from kvopt.runs.events import Compiling, Event, Failure, Peak, Report, event_line
 from kvopt.runs.fork_server import serve_below
 from kvopt.runs.preparing import prepare
 from kvopt.runs.task import Task
+from kvopt.runs.team import RECEIVED
 from support.compiling import CLOCK, load_compiler
 from support.machine import LACKS, lacking
 from support.text import one_line
@@ -37,42 +37,6 @@ from support.text import one_line
 
 def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
     """Carry out the task of the first line; the process ends at once after it."""
-    report = report_on(channel)
-    with telling_failures(report):
-        task = Task.from_line(next(lines))
-        if task.method.kind == "auto" or task.method.joined:
-            _begin_team(task, channel)
-        if task.method.kind in ("auto", "engine"):
-            BESIDE.listen(lines)
-        CLOCK.listen = lambda goes_on: report.send(Compiling(goes_on=goes_on))
-        begin = prepare(task, report)
-        CLOCK.stopped = True
-        if task.deadline is not None:
-            task = replace(task, deadline=task.deadline + CLOCK.total)
-        report.ready()
-        begin(task, report)
-    leave(report)
-
-
-def rehearse() -> None:
-    """Run a policy on one request, so that forks of this process have what every run loads."""
-    task = Task(Instance("one", 2, (Request(0, 0, 1, 1),)), "one", read_method("svf"))
-    report = Report(lambda event: (event_line(event), None)[1])
-    prepare(Task.from_line(task.to_line()), report)(task, report)
-
-
-def _begin_team(task: Task, channel: socket.socket) -> None:
-    """Fork the server of the processes that will work beside this one, if any."""
-    from kvopt.engines.parts.counting import ends_at_once  # what no policy needs
-
-    assert task.instance is not None
-    if not task.batch_time and not ends_at_once(task.instance):
-        load_compiler()  # which each of them needs
-        serve_below(channel)
-
-
-def report_on(channel: socket.socket) -> Report:
-    """Return what sends events to the parent, and set this process up for running a method."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):  # Linux ends this one first when memory is over
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
@@ -82,35 +46,57 @@ def report_on(channel: socket.socket) -> Report:
         with one_at_a_time:
             channel.sendall(event_line(event).encode())
 
-    return Report(send)
-
-
-@contextlib.contextmanager
-def telling_failures(report: Report) -> Iterator[None]:
-    """Send whatever a method raises as its failure, and go on."""
+    report = Report(send)
     try:
-        yield
-    except MemoryError:
-        report.failure("out of memory", "memory_limit")
-    except OwnMethodError as error:
-        if error.__cause__ is not None:  # the row keeps what is printed
-            traceback.print_exception(error.__cause__)
-        report.failure(str(error), "error")
-    except (NotApplicableError, EndlessLoopError, AdviceError) as error:
-        report.failure(str(error), "no_solution")
+        _work(Task.from_line(next(lines)), lines, channel, report)
     except (Exception, SystemExit) as error:
-        traceback.print_exc()
-        why = lacking(error)
-        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-        where = f"{Path(frame.f_code.co_filename).name}:{line}"
-        told = f"{LACKS}{why}" if why else f"{where}: {type(error).__name__}: {error}"
-        report.failure(one_line(told), "error")
-
-
-def leave(report: Report) -> NoReturn:
-    """Say the last word and end the process."""
+        report.send(describe_failure(error))
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
     report.send(Peak(bytes=kilobytes * (1024 if sys.platform == "linux" else 1)))
     # Neither threads that a method has left behind nor the interpreter's own end are waited for.
     sys.stderr.flush()
     os._exit(0)
+
+
+def rehearse() -> None:
+    """Run a policy on one request, so that forks of this process have what every run loads."""
+    task = Task(Instance("one", 2, (Request(0, 0, 1, 1),)), "one", read_method("svf"))
+    report = Report(lambda event: (event_line(event), None)[1])
+    prepare(Task.from_line(task.to_line()), report)(task, report)
+
+
+def _work(task: Task, lines: Iterator[str], channel: socket.socket, report: Report) -> None:
+    if task.method.kind == "auto" or task.method.joined:
+        from kvopt.engines.parts.counting import ends_at_once  # what no policy needs
+
+        assert task.instance is not None
+        if not task.batch_time and not ends_at_once(task.instance):
+            load_compiler()  # which each member of the team needs
+            serve_below(channel)
+    if task.method.kind in ("auto", "engine"):
+        RECEIVED.listen(lines)
+    CLOCK.listen = lambda goes_on: report.send(Compiling(goes_on=goes_on))
+    begin = prepare(task, report)
+    CLOCK.stopped = True
+    if task.deadline is not None:
+        task = replace(task, deadline=task.deadline + CLOCK.total)
+    report.ready()
+    begin(task, report)
+
+
+def describe_failure(error: BaseException) -> Failure:
+    """Return the event of an error that ends a method; the row keeps the printed traceback."""
+    if isinstance(error, MemoryError):
+        return Failure(text="out of memory", status="memory_limit")
+    if isinstance(error, NotApplicableError | EndlessLoopError | AdviceError):
+        return Failure(text=str(error), status="no_solution")
+    if isinstance(error, OwnMethodError):
+        if error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
+        return Failure(text=str(error))
+    traceback.print_exception(error)
+    if why := lacking(error):
+        return Failure(text=f"{LACKS}{why}")
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    return Failure(text=one_line(f"{where}: {type(error).__name__}: {error}"))

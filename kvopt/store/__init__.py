@@ -1,4 +1,4 @@
-"""The store of runs: one SQLite file, or a PostgreSQL server, behind the same few functions."""
+"""The store of runs: one SQLite file behind a few functions."""
 
 from kvopt.store.location import StoreError
 from kvopt.store.store import Store

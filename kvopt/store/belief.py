@@ -1,9 +1,8 @@
-"""Bounds of rows that count: those that follow from what their store carries.
+"""Bounds of rows that count, because their store proves them or a solver reports them.
 
-What a bound rests on is a text that anyone can write.  So a bound that names a proof is proved
-anew, from the instance and the certificate in the store; of all others only the word of a solver
-counts (:func:`schedules.evidence.believed`).  A certificate that exported rows name is none.
-Evaluations are kept in the user's cache folder, by the digest of all that they depend on.
+A bound that names a proof is proved anew, from the instance and the certificate in the store.  Of
+the others :func:`schedules.evidence.believed` decides.  The user's cache folder keeps evaluations,
+by the digest of all that they depend on.
 """
 
 from __future__ import annotations
@@ -35,31 +34,29 @@ if TYPE_CHECKING:
 
 
 def judged(rows: pd.DataFrame, store: Store, instances: Iterable[Instance] = ()) -> pd.DataFrame:
-    """Return rows of a store with the column ``proved``: what integers prove of each bound.
+    """Return rows with the column ``proved``: the bound that integers prove, for named proofs.
 
-    It is missing where a bound names no proof.  ``instances`` need not be read from the store.
+    ``instances`` need not be read from the store.
     """
     import pandas as pd
 
     columns = ["bound_source", "key", "instance_sha256", "batch_time"]
-    told = zip(rows["lower_bound"].notna(), *(rows[each] for each in columns), strict=True)
+    runs = zip(rows["lower_bound"].notna(), *(rows[each] for each in columns), strict=True)
     judge = _Judge(store, {(each.sha256, each.time_unit): each for each in instances})
-    found = [judge.proved(*run) if there and names_proof(run[0]) else None for there, *run in told]
+    found = [judge.proved(*run) if there and names_proof(run[0]) else None for there, *run in runs]
     return rows.assign(**{PROVED: pd.Series(found, rows.index, dtype="Int64")})
 
 
 def believed_rows(rows: pd.DataFrame) -> pd.Series:
-    """Tell of each row, judged or not, whether its bound counts by the rule of evidence."""
+    """Return whether the bound of each row, judged or not, counts by the rule of evidence."""
     import pandas as pd
 
     proved = pd.Series(None, rows.index, dtype="Int64") if PROVED not in rows else rows[PROVED]
     enough = proved.ge(rows["lower_bound"].astype("Int64")).astype(object)
-    told = zip(
-        rows["status"], rows["detail"], rows["bound_source"], rows["method"], enough, strict=True
-    )
+    columns = (rows[each] for each in ("status", "detail", "bound_source", "method"))
     found = [
         believed(*run, word=word_counts(method), proved=None if pd.isna(each) else bool(each))
-        for *run, method, each in told
+        for *run, method, each in zip(*columns, enough, strict=True)
     ]
     return pd.Series(found, rows.index, dtype=bool)
 
@@ -69,8 +66,7 @@ class _Judge:
 
     def __init__(self, store: Store, known: dict[tuple[str, str], Instance]) -> None:
         self._store, self._known = store, known
-        self._instance = cache(self._read)
-        self._volumes: dict[str, int] = {}
+        self._instance, self._volumes = cache(self._read), cache(volume_bound)
 
     def proved(self, source: str, key: str, sha256: str, batch_time: str) -> int:
         unit = "second" if batch_time else "round"
@@ -79,20 +75,15 @@ class _Judge:
             return 0
         if source in COMPUTED:
             if not batch_time:
-                return self._volume(instance) if source == VOLUMES else 0
+                return self._volumes(instance) if source == VOLUMES else 0
             document: dict[str, Any] | None = {"kind": source, "value": 0, "batch_time": batch_time}
         else:
             document = self._store.certificate(key)
         tel = None if batch_time else _checked_tel(self._store, key, instance)
         return remembered(instance, batch_time, tel, document)
 
-    def _volume(self, instance: Instance) -> int:
-        if instance.sha256 not in self._volumes:
-            self._volumes[instance.sha256] = volume_bound(instance)
-        return self._volumes[instance.sha256]
-
     def _read(self, sha256: str) -> Instance | None:
-        """Return the instance of a row; None without one, or where another lies in its place."""
+        """Return the instance of a row; None without it, or where another has its place."""
         document = self._store.instance(sha256)
         try:
             instance = None if document is None else parse_instance(document)
@@ -104,7 +95,7 @@ class _Judge:
 def remembered(
     instance: Instance, batch_time: str, tel: int | None, document: dict[str, Any] | None
 ) -> int:
-    """Return what a certificate proves (:func:`evaluated`), or was found to prove before."""
+    """Return the bound that a certificate proves (:func:`evaluated`), maybe from the cache."""
     if document is None:
         return 0
     whole = json.dumps([_verifier(), instance.sha256, batch_time, document, tel], sort_keys=True)
@@ -131,6 +122,5 @@ def _checked_tel(store: Store, key: str, instance: Instance) -> int | None:
     """Return the TEL (rounds) of a run's schedule, which a certificate may assume."""
     document = store.schedule(key)
     schedule = None if document is None else parse_schedule(document)
-    if schedule is None or schedule.easier:
-        return None
-    return schedule.tel if check_schedule(instance, schedule).valid else None
+    usable = schedule and not schedule.easier and check_schedule(instance, schedule).valid
+    return schedule.tel if schedule and usable else None

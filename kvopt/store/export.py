@@ -1,4 +1,4 @@
-"""Stored rows as one CSV or Parquet file, and back; lists and dictionaries are JSON text there."""
+"""Rows as one CSV or Parquet file, and back; lists and dictionaries are JSON text there."""
 
 from __future__ import annotations
 
@@ -26,26 +26,23 @@ class ExportError(ValueError):
 
 
 def check_export(path: str | Path) -> None:
-    """Raise an ExportError for the name of a file that rows are not written to."""
+    """Raise an ExportError for a file with another suffix."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise ExportError(f"{path}: expected a name with {' or '.join(SUFFIXES)}")
 
 
 def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
-    """Write rows of :meth:`Store.rows` to a .csv or .parquet file, whole or not at all."""
+    """Write rows of :meth:`Store.rows` to a file, whole or not at all."""
     check_export(path)
     target = Path(path)
     flat = frame.drop(columns=PROVED, errors="ignore")
     for column in columns():
         if column.kind in (list, dict):
             flat[column.name] = [json.dumps(value) for value in flat[column.name]]
-    buffer = io.BytesIO()
-    if target.suffix.lower() == ".parquet":
-        flat.to_parquet(buffer, index=False)
-    else:
-        buffer.write(frame_csv(flat).encode())
+    parquet = target.suffix.lower() == ".parquet"
+    content = flat.to_parquet(index=False) if parquet else frame_csv(flat).encode()
     try:
-        write_bytes(target, buffer.getvalue())
+        write_bytes(target, content)
     except (OSError, ValueError) as error:
         raise ExportError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     return target
@@ -61,7 +58,7 @@ def frame_csv(frame: pd.DataFrame) -> str:
 
 def read_rows(location: str | Path) -> pd.DataFrame:
     """Return the rows of an exported file, or else of a store, judged."""
-    import pandas as pd  # half a second, which a sweep need not wait for
+    import pandas as pd  # half a second
 
     if not _is_file(location):
         from kvopt.store.belief import judged  # evaluates certificates
@@ -69,24 +66,23 @@ def read_rows(location: str | Path) -> pd.DataFrame:
         with closing(Store(location, readonly=True)) as store:
             return judged(store.rows(), store)
     try:
+        content = io.BytesIO(read_whole(location))
         if Path(location).suffix.lower() == ".parquet":
-            frame = pd.read_parquet(io.BytesIO(read_whole(location)))
+            frame = pd.read_parquet(content)
         else:
             # As text: a method called NA is not a missing value, a name 007 not a number.
-            text = io.BytesIO(read_whole(location))
-            frame = pd.read_csv(text, dtype=str, keep_default_na=False).map(unguarded)
-    except Exception as error:
-        # Of a damaged file the libraries raise whatever they stumble over, KeyError among it.
+            frame = pd.read_csv(content, dtype=str, keep_default_na=False).map(unguarded)
+    except Exception as error:  # anything, for a damaged file
         raise ExportError(f"{location}: {one_line(error, 300)}") from None
     for column in columns():
         if column.name not in frame and column.needed:
             raise ExportError(f"{location}: expected a column {column.name}, found none")
-    return _typed(frame)
+    return _typed_rows(frame)
 
 
 @contextmanager
 def documents(location: str | None) -> Iterator[Store | None]:
-    """Open the store of rows, for their schedules; None without one, or for an exported file."""
+    """Open the store of rows, for their schedules; None for an exported file."""
     if location is None or _is_file(location):
         yield None
         return
@@ -95,27 +91,26 @@ def documents(location: str | None) -> Iterator[Store | None]:
 
 
 def _is_file(location: str | Path) -> bool:
-    """Return whether rows were exported there, which a database on a server never is."""
+    """Return whether a location is an exported file; a URL is none."""
     return "://" not in str(location) and Path(location).suffix.lower() in SUFFIXES
 
 
-def _whole(value: Any) -> int:
+def _read_integer(value: Any) -> int:
     number = int(value)
-    # What the columns of a store hold.
     if abs(number) > LARGEST:
         raise ValueError(f"expected an integer of 64 bits, found {one_line(value, 60)}")
     return number
 
 
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of a row with their types; of those that are missing their defaults."""
+def _typed_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of a row with their types; a missing one has its default."""
     import pandas as pd
 
     typed = {}
     try:
         for column in columns():
             if column.name in frame:
-                values = _read(column, frame[column.name])
+                values = _read_cells(column, frame[column.name])
             else:
                 values = [column.default] * len(frame)
             typed[column.name] = pd.Series(values, index=frame.index, dtype=column.dtype)
@@ -124,13 +119,12 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(typed)
 
 
-def _read(column: Column, cells: pd.Series) -> Any:
-    """Return the values of a column's cells, which are texts, numbers or nothing."""
+def _read_cells(column: Column, cells: pd.Series) -> Any:
     import pandas as pd
 
     if column.kind is int:
         empty = cells.isna() | cells.eq("") if column.optional else [False] * len(cells)
-        return [None if none else _whole(v) for v, none in zip(cells, empty, strict=True)]
+        return [None if none else _read_integer(v) for v, none in zip(cells, empty, strict=True)]
     if column.kind is float:
         return pd.to_numeric(cells.replace("", None))
     if column.kind is str:

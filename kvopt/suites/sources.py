@@ -1,4 +1,4 @@
-"""Source of an instance of a sweep: a file, or a generator; read only when it is needed."""
+"""Sources of instances: a file or a generator, which is read on demand."""
 
 from __future__ import annotations
 
@@ -18,18 +18,16 @@ from support.jsonfile import FileError
 from support.text import one_line
 
 Value = bool | int | float | str
-#: Hears what was read of a trace, and what was skipped; may refuse it by an error that
-#: :func:`load` knows.
+#: Receives the report of a trace; may refuse it by an error that :func:`load` knows.
 Listener = Callable[[Instance, TraceReport], object]
 
 
 @dataclass(frozen=True)
 class Source:
-    """An instance that has not been read yet.
+    """An unread instance.
 
-    ``name``: path of the file, or what is drawn: what a fault is reported under.  ``read``: returns
-    the instance, and of a trace its report, or raises one of the errors that :func:`load` knows.
-    ``file``: the file that is read, None for a generator.
+    ``name`` is the path or the draw, for messages.  ``read`` returns the instance and a trace's
+    report, or raises an error that :func:`load` knows.  ``file`` is None for a generator.
     """
 
     name: str
@@ -39,10 +37,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A source as read: an instance, or one line that says why there is none.
+    """A source that has been read: an instance, or a fault in one line.
 
-    ``fault_status`` is ``infeasible`` where a request never fits, else ``error``; ``report`` is
-    there of a trace.
+    ``fault_status`` is ``infeasible`` where a request never fits, else ``error``; only a trace has
+    a ``report``.
     """
 
     name: str
@@ -53,7 +51,7 @@ class Loaded:
 
 
 def load(source: Source, listen: Listener = lambda *_: None) -> Loaded:
-    """Read a source; what cannot be read is a fault.  ``listen`` receives a trace's report."""
+    """Read a source, or return its fault.  ``listen`` receives a trace's report."""
     try:
         instance, report = source.read()
         if report is not None:
@@ -71,33 +69,30 @@ def file_source(
     path: str | Path, name: str | None = None, trace: TraceOptions | None = None
 ) -> Source:
     """Return the source of an instance file, or of a trace, under a name for faults."""
-    told = str(path) if name is None else name
+    shown = str(path) if name is None else name
 
     def read() -> tuple[Instance, TraceReport | None]:
         options = None if trace is None or is_instance_file(path) else trace
-        return read_input(path, options, told)
+        return read_input(path, options, shown)
 
-    return Source(told, read, Path(path))
+    return Source(shown, read, Path(path))
 
 
 def read_source(instance: Instance) -> Source:
-    """Return the source of an instance that is there already."""
+    """Return the source of an instance."""
     return Source(instance.name, lambda: (instance, None))
 
 
 def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
-    """Return the source of a drawn instance, its name completed by parameters it does not tell."""
+    """Return the source of a drawn instance, with all parameters in its name."""
     label = ", ".join([family, f"seed={seed}", *(f"{k}={v}" for k, v in parameters.items())])
 
     def read() -> tuple[Instance, None]:
         instance = families()[family].generate(seed=seed, **parameters)
-        told = instance.name.split("_")
-        untold = [
-            f"{key}{value}"
-            for key, value in parameters.items()
-            if str(value) not in told and f"{key}{value}" not in told
-        ]
-        return replace(instance, name="_".join([instance.name, *untold])), None
+        words = instance.name.split("_")
+        pairs = [(f"{key}{value}", str(value)) for key, value in parameters.items()]
+        more = [pair[0] for pair in pairs if not set(pair) & set(words)]
+        return replace(instance, name="_".join([instance.name, *more])), None
 
     return Source(label, read)
 

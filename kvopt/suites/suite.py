@@ -1,4 +1,4 @@
-"""The suite format: a TOML file with a summary and sections, each a product of runs."""
+"""Suite format: a TOML file with a summary and sections, each a product of runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,13 +28,7 @@ from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation, switched
 from kvopt.places import shown
 from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END, TIME_LIMIT
-from kvopt.suites.sources import (
-    Source,
-    Value,
-    arriving_source,
-    draw_source,
-    file_source,
-)
+from kvopt.suites.sources import Source, Value, arriving_source, draw_source, file_source
 from serving.traces import TraceOptions
 from serving.traces.reading import is_instance_file
 from support.inputs import read_text
@@ -48,14 +42,13 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
 Seed = Annotated[int, Field(ge=0, lt=SEED_END)]
-#: Longest file, and most dots of a line: ``tomllib`` takes time that grows squared with the parts
-#: of a dotted key.
+#: Longest file, and most dots of a line: the time of ``tomllib`` is quadratic in dotted keys.
 MAX_BYTES, MAX_DOTS = 10**6, 1000
-#: How an entry begins that stands for a formulation and, one by one, its switches turned.
+#: Prefix of a formulation that comes with each of its switches turned.
 SWITCHES = "switches of "
 #: Most instances that one entry of a suite draws.
 MAX_DRAWS = 100_000
-#: Requests a second that a draw may arrive at.
+#: Requests a second.
 _Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
 
 
@@ -63,15 +56,14 @@ class SuiteError(ValueError):
     """A suite cannot be read; the message is one line that names file and key."""
 
 
-#: The first and the one after the last.
+#: The first seed and the end.
 _Seeds = Annotated[list[Seed], Field(min_length=2, max_length=2)]
 
 
 class _Draw(BaseModel):
     """Instances drawn from a family for the seeds first..end − 1.
 
-    With a ``rate`` each gets Poisson arrivals, that many a second, for every one of
-    ``arrival_seeds``: the same requests at other times.
+    With a ``rate`` each has Poisson arrivals, so many a second, for each of ``arrival_seeds``.
     """
 
     model_config = _CONFIG
@@ -94,17 +86,17 @@ _TAGS = ("of a trace", "int", "float")
 
 
 def _kind(entry: object) -> str:
-    if isinstance(entry, _Trace) or (isinstance(entry, dict) and "trace" in entry):
-        return "of a trace"
-    return "draw" if isinstance(entry, dict | _Draw) else "glob"
+    if not isinstance(entry, dict):
+        return "glob"
+    return "of a trace" if "trace" in entry else "draw"
 
 
-_Entry = Annotated[
+_Kinds = (
     Annotated[Text, Tag("glob")]
     | Annotated[_Draw, Tag("draw")]
-    | Annotated[_Trace, Tag("of a trace")],
-    Discriminator(_kind),
-]
+    | Annotated[_Trace, Tag("of a trace")]
+)
+_Entry = Annotated[_Kinds, Discriminator(_kind)]
 
 
 class _Section(BaseModel):
@@ -131,20 +123,16 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Section:
-    """Every method of the section runs on every instance with every seed.
+    """Runs of every method on every instance with every seed.
 
-    The sources are unread and in a fixed order (:func:`kvopt.suites.sources.load`).  A method is a
-    text as in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp``, ``auto``, ``a-min with
-    interval(1,1000)``; in the file ``switches of SOLVER:FORMULATION`` stands for all that
-    :func:`kvopt.methods.options.switched` returns. Without methods it is those that an instance is
-    run with where none is named (``kvopt.sweeps.plan``).
+    The sources are unread (:func:`kvopt.suites.sources.load`).  Without methods the instances have
+    their defaults (``kvopt.sweeps.plan``).
 
     Seeds are 0..seeds − 1, for methods or predictions that draw.  Limits are of one run: seconds,
     gigabytes (None for no limit), threads.  Without a batch time instances in seconds have the
-    default.  Results are ``reproducible`` if all but the times are the same on a slower or faster
-    machine.  The role is ``policies``, ``exact`` (proofs), ``bounds`` or ``anytime`` (what is
-    reached within a time).  ``outputs`` are absolute paths of what the command writes: no sources
-    of its methods.
+    default.  Results are ``reproducible`` if all but the times are equal on all machines.  The role
+    is ``policies``, ``exact`` (proofs), ``bounds`` or ``anytime`` (values within a time).
+    ``outputs`` are absolute paths of the command's outputs, which are no sources of its methods.
     """
 
     name: str
@@ -162,7 +150,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Suite:
-    """A name, what the suite is for, and its sections."""
+    """Name, purpose and sections."""
 
     name: str
     summary: str
@@ -175,10 +163,10 @@ def suites() -> dict[str, Path]:
 
 
 def read_suite(name_or_path: str | Path) -> Suite:
-    """Read a committed suite by name, or a file that ends in ``.toml``, or raise a SuiteError.
+    """Read a committed suite by name, or a ``.toml`` file, or raise a SuiteError.
 
-    Globs are relative to ``instances/``; those that begin with ``./`` or ``../`` to the file, and
-    those that begin with ``ladder/`` are of the ladder's names.
+    Globs are relative to ``instances/``; with ``./`` or ``../`` they are relative to the file, and
+    with ``ladder/`` they are names of the ladder.
     """
     path = Path(name_or_path)
     if path.suffix != ".toml":
@@ -192,11 +180,9 @@ def read_suite(name_or_path: str | Path) -> Suite:
     except RecursionError:
         raise SuiteError(f"{path}: expected a suite, found too deep a nesting") from None
     except (OSError, ValueError) as error:
-        # Of TOML that is none, too, and of integers with more digits than Python reads.
         raise SuiteError(f"{path}: {getattr(error, 'strerror', None) or one_line(error)}") from None
-    twice = _stands_twice(section.name for section in file.section)
-    if twice is not None:
-        raise SuiteError(f"{path}: section {twice!r}, name: occurs twice")
+    if twice := _repeated(section.name for section in file.section):
+        raise SuiteError(f"{path}: section {twice[0]!r}, name: occurs twice")
     sections = tuple(_section(path, section) for section in file.section)
     return Suite(path.stem, " ".join(file.summary.split()), sections)
 
@@ -212,46 +198,44 @@ def _parse(path: Path) -> dict[str, Any]:
 def _section(path: Path, section: _Section) -> Section:
     place = f"{path}: section {section.name!r}"
     read: dict[str, Any] = {}
-    with _telling(f"{place}, methods"):
-        texts = [text for entry in section.methods for text in _methods(entry)]
+    with _naming_place(f"{place}, methods"):
+        texts = [text for entry in section.methods for text in _entry_methods(entry)]
         read["methods"] = read_methods(texts)
-        if (twice := _stands_twice(texts)) is not None:
-            raise ValueError(f"{twice!r} occurs twice")
-    with _telling(f"{place}, instances"):
-        found = (source for entry in section.instances for source in _sources(path, entry))
-        # A file that two globs match is run once.
+        if twice := _repeated(texts):
+            raise ValueError(f"{twice[0]!r} occurs twice")
+    with _naming_place(f"{place}, instances"):
+        found = (source for entry in section.instances for source in _entry_sources(path, entry))
         read["sources"] = tuple({source.name: source for source in found}.values())
-    # A suite states its numbers, no file of measurements.
-    with _telling(f"{place}, batch_time"):
+    with _naming_place(f"{place}, batch_time"):
         if section.batch_time is not None:
             read["batch_time"] = parse_batch_time(section.batch_time)
     return Section(**section.model_dump(exclude={"instances"}) | read)
 
 
 @contextmanager
-def _telling(place: str) -> Iterator[None]:
-    """Say where a fault is."""
+def _naming_place(place: str) -> Iterator[None]:
+    """Name the place of a fault."""
     try:
         yield
     except (OSError, ValueError) as error:
         raise SuiteError(f"{place}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _methods(entry: str) -> list[str]:
-    """Return the methods of an entry: itself, or a formulation with its switches one by one."""
+def _entry_methods(entry: str) -> list[str]:
+    """Return an entry's method, or a formulation with its switches."""
     if not entry.startswith(SWITCHES):
         return [entry]
     solver, _, name = entry.removeprefix(SWITCHES).partition(":")
     return [f"{solver}:{each}" for each in switched(*read_formulation(name))]
 
 
-def _sources(path: Path, entry: str | _Draw | _Trace) -> Iterator[Source]:
+def _entry_sources(path: Path, entry: str | _Draw | _Trace) -> Iterator[Source]:
     if isinstance(entry, str):
-        return _files(path, entry)
-    return _draws(entry) if isinstance(entry, _Draw) else _traces(path, entry)
+        return _file_sources(path, entry)
+    return _drawn_sources(entry) if isinstance(entry, _Draw) else _trace_sources(path, entry)
 
 
-def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
+def _trace_sources(path: Path, entry: _Trace) -> Iterator[Source]:
     options = TraceOptions.of(entry.model_extra or {})
     file = path.parent / entry.trace
     if not file.is_file():
@@ -259,14 +243,13 @@ def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
     if is_instance_file(file):
         raise ValueError(f"expected a trace, found an instance file: {entry.trace!r}")
     name = shown(file)
-    # It may stand there more than once.
     yield replace(file_source(file, name, options), name=f"{name} ({options.memory}, {options})")
 
 
-def _files(path: Path, pattern: str) -> Iterator[Source]:
+def _file_sources(path: Path, pattern: str) -> Iterator[Source]:
     beside = pattern.startswith(("./", "../"))
     if not beside and (names := rungs(Path(pattern))):
-        return (Source(name, partial(_drawn, name)) for name in names)
+        return (Source(name, partial(_read_rung, name)) for name in names)
     base = path.parent if beside else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
     files = [base / each for each in found if beside or may_be_instance(Path(each))]
@@ -276,41 +259,31 @@ def _files(path: Path, pattern: str) -> Iterator[Source]:
     return (file_source(file, shown(file)) for file in files)
 
 
-def _drawn(rung: str) -> tuple[Instance, None]:
-    return drawn_rung(rung), None
+def _read_rung(name: str) -> tuple[Instance, None]:
+    return drawn_rung(name), None
 
 
-def _draws(draw: _Draw) -> Iterator[Source]:
+def _drawn_sources(draw: _Draw) -> Iterator[Source]:
     known = families()
     if draw.family not in known:
         raise ValueError(unknown_name("family", draw.family, known))
     _check_parameters(draw, known[draw.family].generate)
-    seeds = _range(f"seeds of {draw.family!r}", draw.seeds)
-    if draw.rate is None:
-        if draw.arrival_seeds is not None:
-            raise ValueError(f"arrival_seeds of {draw.family!r}: goes with a rate, found none")
-        return (draw_source(draw.family, seed, draw.set) for seed in seeds)
-    again = _range(f"arrival_seeds of {draw.family!r}", draw.arrival_seeds or [0, 1])
+    if draw.rate is None and draw.arrival_seeds is not None:
+        raise ValueError(f"arrival_seeds of {draw.family!r}: goes with a rate, found none")
+    ends = {"seeds": draw.seeds, "arrival_seeds": draw.arrival_seeds or [0, 1]}
+    for key, (first, end) in ends.items():
+        if first >= end:
+            raise ValueError(f"{key} of {draw.family!r}: expected [first, end] with first < end")
+    seeds, again = (range(*each) for each in ends.values())
     if len(seeds) * len(again) > MAX_DRAWS:
+        count = len(seeds) * len(again)
         raise ValueError(
-            f"{draw.family!r}: expected at most {MAX_DRAWS} draws, found {len(seeds) * len(again)}"
+            f"seeds of {draw.family!r}: expected at most {MAX_DRAWS} draws, found {count}"
         )
-    rate = draw.rate
-    return (
-        arriving_source(draw_source(draw.family, seed, draw.set), rate, arrival_seed)
-        for seed in seeds
-        for arrival_seed in again
-    )
-
-
-def _range(told: str, ends: Sequence[int]) -> range:
-    """Return the seeds from the first to the one before the end."""
-    first, end = ends
-    if first >= end:
-        raise ValueError(f"{told}: expected [first, end] with first < end")
-    if end - first > MAX_DRAWS:
-        raise ValueError(f"{told}: expected at most {MAX_DRAWS} draws, found {end - first}")
-    return range(first, end)
+    drawn = (draw_source(draw.family, seed, draw.set) for seed in seeds)
+    if (rate := draw.rate) is None:
+        return drawn
+    return (arriving_source(each, rate, seed) for each in drawn for seed in again)
 
 
 def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
@@ -332,6 +305,5 @@ def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
         raise ValueError(f"family {draw.family!r}, {error}") from None
 
 
-def _stands_twice(names: Iterable[str]) -> str | None:
-    times = Counter(names)
-    return next((name for name, count in times.items() if count > 1), None)
+def _repeated(names: Iterable[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]

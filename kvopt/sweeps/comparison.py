@@ -1,4 +1,4 @@
-"""Many methods on many instances as one table, without a command line."""
+"""Comparison of methods on instances as one table, without a command line."""
 
 from __future__ import annotations
 
@@ -52,14 +52,13 @@ def comparison(
     store: str | Path | None,
     progress: bool,
 ) -> pd.DataFrame:
-    """Run what is not stored yet, and return a table; parameters as in :func:`kvopt.compare`.
+    """Run the missing runs, and return a table; parameters as in :func:`kvopt.compare`.
 
     One row a run: ``instance``, ``method``, ``seed``, ``status``, ``tel`` and ``bound`` (rounds, or
     nanoseconds), ``gap`` (where the bound holds for the schedule), ``best`` and ``best_bound`` (of
-    these runs and the registry), ``ratio_low`` and ``ratio_high`` (between them lies the ratio to
-    the optimum), ``seconds`` and ``detail`` (what went wrong).  A run that failed, and a file that
-    cannot be read, is a row too.  In seconds ``batch_time`` and the serving metrics
-    (docs/metrics.md) are further columns.
+    these runs and the registry), ``ratio_low`` and ``ratio_high`` (around the ratio to the
+    optimum), ``seconds`` and ``detail`` (the fault).  Failed runs and unreadable files are rows
+    too.  In seconds there are ``batch_time`` and the serving metrics (docs/metrics.md).
 
     Examples
     --------
@@ -91,8 +90,8 @@ def comparison(
         raise InputError("expected a method, found none")
     with carried_out(tasks, store, jobs, progress) as ran:
         if ran.left:
-            told = f"interrupted: {ran.left} of {len(tasks)} runs are missing"
-            warnings.warn(told, stacklevel=3)
+            line = f"interrupted: {ran.left} of {len(tasks)} runs are missing"
+            warnings.warn(line, stacklevel=3)
         rows = judged(ran.rows.reset_index(), ran.store).set_index("key")
     for line in alarms(list(ran.shown.values())):
         warnings.warn(f"A METHOD IS WRONG: {line}", stacklevel=3)
@@ -101,7 +100,7 @@ def comparison(
 
 @dataclass(frozen=True)
 class SweepResult:
-    """Stored runs: their rows by key, what each shows, and how many Ctrl-C has left undone."""
+    """Stored runs: their rows and summaries by key, and the number that Ctrl-C left undone."""
 
     store: Store
     rows: pd.DataFrame
@@ -113,8 +112,11 @@ class SweepResult:
 def carried_out(
     tasks: Sequence[Task], location: str | Path | None, jobs: int, progress: bool
 ) -> Generator[SweepResult, None, None]:
-    """Run what is not in a store yet, and hold it open; without a location it is a passing one."""
-    with _opened(location) as store:
+    """Run the runs that a store lacks, and hold it open; None means a temporary store."""
+    with (
+        tempfile.TemporaryDirectory(prefix="kvopt-") as folder,
+        closing(Store(Path(folder) / "runs.sqlite" if location is None else location)) as store,
+    ):
         stored = store.statuses()
         todo = [task for task in tasks if (task.key, task.code) not in stored]
         display = Display(sys.stdout, len(todo), quiet=not progress)
@@ -135,25 +137,16 @@ def _sources(instance: Instance | str | Path) -> Iterator[Source]:
         yield from section.sources
 
 
-@contextmanager
-def _opened(location: str | Path | None) -> Generator[Store, None, None]:
-    """Open a store, or one that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="kvopt-") as folder:
-        where = Path(folder) / "runs.sqlite" if location is None else location
-        with closing(Store(where)) as store:
-            yield store
-
-
 def _table(rows: pd.DataFrame, shown: dict[str, RunSummary]) -> pd.DataFrame:
     tel, bound = rows["tel"].astype("Int64"), rows["lower_bound"].astype("Int64")
     upper = tel.astype("Float64")
     kept = pd.Series([shown[key].keeps_tokens for key in rows.index], rows.index, dtype=bool)
     covered = pd.Series(map(bounds_hold, rows["detail"], kept), rows.index, dtype=bool)
-    # A schedule that keeps tokens is outside the problem: its TEL is no UB.
+    # The TEL of a schedule that keeps tokens is no UB.
     best = _with_registry(rows, tel.where(~kept), "upper_bound").min(axis=1).astype("Int64")
     lowers = _with_registry(rows, bound.where(believed_rows(rows)), "lower_bound")
     most = lowers.max(axis=1).astype("Int64")
-    # Nothing is concluded where a bound exceeds a schedule.
+    # No conclusion where a bound exceeds a schedule.
     sure = most.le(best).fillna(True)
     table = pd.DataFrame(
         {
@@ -179,11 +172,9 @@ def _table(rows: pd.DataFrame, shown: dict[str, RunSummary]) -> pd.DataFrame:
 
 def _with_registry(rows: pd.DataFrame, values: pd.Series, side: str) -> pd.DataFrame:
     """Return for each row the least and the greatest value of its instance, and the registry's."""
-    # The hash does not tell seconds from rounds, of which alone the registry knows.
     in_rounds = rows["batch_time"].eq("")
     of_instance = values.groupby([rows["instance_sha256"], rows["batch_time"]])
     known = {sha: entry[side] for sha, entry in known_values().items()}
-    told = pd.Series(map(known.get, rows["instance_sha256"]), rows.index, "Int64").where(in_rounds)
-    return pd.DataFrame(
-        {"least": of_instance.transform("min"), "most": of_instance.transform("max"), "told": told}
-    )
+    best = pd.Series(map(known.get, rows["instance_sha256"]), rows.index, "Int64").where(in_rounds)
+    least, most = of_instance.transform("min"), of_instance.transform("max")
+    return pd.DataFrame({"least": least, "most": most, "registry": best})

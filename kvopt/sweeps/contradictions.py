@@ -48,34 +48,31 @@ class RunSummary:
 
 
 def run_summaries(store: Store, keys: Collection[str] | None) -> list[RunSummary]:
-    """Return what stored runs show; ``keys`` None means all."""
+    """Return the summaries of stored runs; ``keys`` None means all."""
     wanted = None if keys is None else set(keys)
-    # The columns of a row that bear the names of the fields.
     names = [each.name for each in fields(RunSummary) if each.name != "keeps_tokens"]
     rows = store.select(*names)
     runs = [RunSummary(*row) for row in rows if wanted is None or row[0] in wanted]
-    may_keep = {method for method in {run.method for run in runs} if _may_keep_tokens(method)}
+    keeping = token_keeping_policies()
+    methods = {run.method for run in runs}
+    may_keep = {each for each in methods if is_own(each) or policy_name(each) in keeping}
     asked = [run.key for run in runs if run.method in may_keep and run.tel is not None]
     kept = {key: bool(easier_by(document)) for key, document in store.schedules(asked)}
     return [
-        replace(run, keeps_tokens=True)
-        if run.tel is not None
-        and keeps_tokens(run.detail, may_keep=run.method in may_keep, kept=kept.get(run.key))
-        else run
+        replace(
+            run,
+            keeps_tokens=run.tel is not None
+            and keeps_tokens(run.detail, may_keep=run.method in may_keep, kept=kept.get(run.key)),
+        )
         for run in runs
     ]
 
 
-def _may_keep_tokens(method: str) -> bool:
-    return is_own(method) or policy_name(method) in token_keeping_policies()
-
-
 def alarms(runs: Sequence[RunSummary]) -> list[str]:
-    """Return one line for every run that is wrong, and for every two that exclude each other."""
+    """Return one line for every wrong run, and for every contradiction of two runs."""
     lines = [f"{run.run}: {run.detail}" for run in runs if run.alarming]
     of_instance: dict[tuple[str, str], list[RunSummary]] = defaultdict(list)
     for run in runs:
-        # The hash does not tell seconds from rounds.
         of_instance[run.instance_sha256, run.batch_time].append(run)
     for together in of_instance.values():
         found = contradictions(

@@ -15,26 +15,25 @@ from support.text import one_line
 
 @dataclass(frozen=True)
 class Failure:
-    """A method that failed on some of its ``runs`` on instances that could be run."""
+    """A method that failed on some of its ``runs``."""
 
     runs: int
     failed: Sequence[RunSummary]
 
     @property
     def on_all(self) -> bool:
-        """Return whether the method gave nothing at all."""
+        """Return whether all runs failed."""
         return len(self.failed) == self.runs
 
     def line(self, output: str = "") -> str:
-        """Return one line: on how many runs, the statuses, the first reason and what it printed."""
+        """Return one line: the number of runs, the statuses, the first reason and its output."""
         first = self.failed[0]
         share = "all" if self.on_all else f"{len(self.failed)} of {self.runs}"
-        told = counts(Counter(run.status for run in self.failed))
+        statuses = counts(Counter(run.status for run in self.failed))
         last = one_line(output.strip().rpartition("\n")[2])
-        # An exception's last line is the reason already.
         printed = f"; its output ends: {last}" if last and last not in first.detail else ""
         return (
-            f"{first.shown} failed on {share} runs ({told}), first on {first.instance}, seed "
+            f"{first.shown} failed on {share} runs ({statuses}), first on {first.instance}, seed "
             f"{first.seed}: {first.detail or first.status}{printed}"
         )
 
@@ -44,7 +43,6 @@ def failures(runs: Iterable[RunSummary], tasks: Sequence[Task]) -> list[Failure]
     of_key = {run.key: run for run in runs}
     of_method: dict[str, list[RunSummary]] = {}
     for task in tasks:
-        # A fault of an instance that was read is that the method has no business with it.
         runnable = not task.fault or task.instance is not None
         if runnable and task.key in of_key:
             of_method.setdefault(task.method.text, []).append(of_key[task.key])

@@ -1,4 +1,4 @@
-"""Inputs of a command line: suites, instance files, folders and globs, as sections to plan."""
+"""Inputs of a command line: suites, instance files, folders and globs, as sections."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from kvopt.suites import Section, Source, file_source, read_suite, suites
 from serving.traces import TraceOptions
 from serving.traces.reading import is_instance_file
 
-#: Most runs (instances, methods and seeds multiplied) of one command; a run takes a tenth of a
-#: second at least, so these take a day.
+#: Most runs (instances, methods and seeds multiplied) of one command: a day at least.
 MAX_RUNS = 10**6
 
 
 class InputError(ValueError):
-    """There is nothing to run by that name; the message is one line."""
+    """A name has nothing to run; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """Wishes of the user; None leaves a value to the suite, or to the defaults."""
+    """Wishes of the user; None means the value of the suite, or the default."""
 
     methods: tuple[Method, ...] | None = None
     seeds: int | None = None
@@ -42,7 +41,7 @@ class Wishes:
 def read_inputs(
     names: Sequence[str], wishes: Wishes, trace: TraceOptions | None = None
 ) -> list[Section]:
-    """Return the sections of suites, and one of all inputs that are named by themselves."""
+    """Return the sections of suites, and one section of all other inputs."""
     sections: list[Section] = []
     sources: dict[str, Source] = {}
     for name in names:
@@ -50,7 +49,10 @@ def read_inputs(
             sections += read_suite(name).sections
         else:
             sources.update((source.name, source) for source in _sources(name, trace))
-    _refuse_loose_options(trace, list(sources.values()))
+    files = [source.file for source in sources.values() if source.file is not None]
+    if trace is not None and trace.given and all(map(is_instance_file, files)):
+        found = f"; {next(iter(sources))} is an instance file" if files else ""
+        raise InputError(f"{', '.join(trace.given)}: goes with a trace, found none{found}")
     if sources:
         sections.append(Section("", tuple(sources.values()), ()))
     wished = [as_wished(section, wishes) for section in sections]
@@ -60,16 +62,8 @@ def read_inputs(
     return wished
 
 
-def _refuse_loose_options(trace: TraceOptions | None, sources: Sequence[Source]) -> None:
-    """Refuse options of a trace where there is none."""
-    files = [source.file for source in sources if source.file is not None]
-    if trace is not None and trace.given and all(map(is_instance_file, files)):
-        told = f"; {sources[0].name} is an instance file" if files else ""
-        raise InputError(f"{', '.join(trace.given)}: goes with a trace, found none{told}")
-
-
 def as_wished(section: Section, wishes: Wishes) -> Section:
-    """Return a section with what the user asks for in place of its own."""
+    """Return a section with the user's values."""
     given = {name: value for name, value in vars(wishes).items() if value is not None}
     return replace(section, **given)
 
@@ -77,10 +71,8 @@ def as_wished(section: Section, wishes: Wishes) -> Section:
 def _sources(name: str, trace: TraceOptions | None) -> Iterator[Source]:
     try:
         files = find_instances(name)
-    except OSError as error:
-        raise InputError(f"{name!r}: {error.strerror}") from None
-    except ValueError as error:  # a NUL
-        raise InputError(f"{name!r}: {error}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name!r}: {getattr(error, 'strerror', None) or error}") from None
     if not files and re.split("[:(]", name)[0] in {"file", *policies(), *named_engines()}:
         raise InputError(
             f"{name!r}: expected a suite or an instance, found a method; several methods are one "

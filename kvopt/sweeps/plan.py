@@ -1,4 +1,4 @@
-"""From sections (instances, methods, seeds, limits) to tasks."""
+"""Plan of a sweep: the tasks of its sections."""
 
 from __future__ import annotations
 
@@ -19,21 +19,19 @@ from serving.choice import batch_time_of, rounds_only
 from serving.traces import TraceReport
 from support.text import printable
 
-#: Used for an instance in rounds where neither a suite nor the user names one.
+#: Method of an instance in rounds where neither a suite nor the user names one.
 DEFAULT_METHOD = "auto"
-#: The same, by whether it is in seconds.
-_UNNAMED = {False: DEFAULT_METHOD, True: OF_ANSWER}
 
-#: Hears of which section what trace was read, as :data:`kvopt.suites.sources.Listener` does.
+#: Receives a section, an instance and the report of its trace.
 Listener = Callable[[Section, Instance, TraceReport], object]
 
 
 def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> list[Task]:
     """Return the tasks of sections, every key once, in the order of the sections.
 
-    Within a section all methods run on an instance before the next one; one that draws nothing runs
-    with seed 0 only.  Instances of one name in several files are told apart by the files.  An
-    instance that cannot be run gives one task a method that says so.
+    Within a section all methods run on an instance before the next one; a method without draws runs
+    with seed 0 only.  Instances of one name in several files get the files' names.  An instance
+    that cannot be run has one task for each method, with its fault.
 
     Raises
     ------
@@ -48,7 +46,7 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
         [(source, load(source, partial(listen, section))) for source in section.sources]
         for section in sections
     ]
-    named = _told_apart(pair for pairs in read for pair in pairs)
+    named = _with_file_names(pair for pairs in read for pair in pairs)
     tasks = (
         task
         for section in sections
@@ -57,8 +55,8 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
     return list({task.key: task for task in reversed(list(tasks))}.values())[::-1]
 
 
-def _told_apart(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
-    """Yield what was read; instances of one name get the names of their files beside it."""
+def _with_file_names(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
+    """Yield the loaded sources; instances of one name get the names of their files, too."""
     read = list(read)
     files: dict[str, set[Path]] = defaultdict(set)
     for source, loaded in read:
@@ -74,14 +72,16 @@ def _told_apart(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
 
 
 def _section_tasks(section: Section, read: Iterable[Loaded]) -> Iterable[Task]:
-    methods = _identified(section.methods, section.outputs)
-    unnamed = cache(lambda timed: _identified(read_methods([_UNNAMED[timed]]), section.outputs))
+    methods = _with_digests(section.methods, section.outputs)
+    unnamed = cache(lambda text: _with_digests(read_methods([text]), section.outputs))
     for loaded in read:
         instance = loaded.instance
         batch_time = ""
         if instance is not None:
             batch_time = batch_time_of(instance, section.batch_time, loaded.report)
-        for method, code, libraries in methods or unnamed(bool(batch_time)):
+        for method, code, libraries in methods or unnamed(
+            OF_ANSWER if batch_time else DEFAULT_METHOD
+        ):
             fault = loaded.fault
             if instance is not None and (reason := rounds_only(instance, method)):
                 if method.grouped:
@@ -106,7 +106,7 @@ def _section_tasks(section: Section, read: Iterable[Loaded]) -> Iterable[Task]:
                 )
 
 
-def _identified(
+def _with_digests(
     methods: Iterable[Method], outputs: Collection[str]
 ) -> list[tuple[Method, str, dict[str, str]]]:
     found = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from papers.ledger.ledger_pages import errata_text, index_text, paper_text
 from papers.ledger.model import FOLDER, papers
-from papers.ledger.render import errata_text, index_text, paper_text
 from support.command import Generated, generating
 
 

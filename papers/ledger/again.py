@@ -26,7 +26,7 @@ def listed(letter: str) -> str:
 def compute(name: str, plot: str | None) -> int:
     """Print a row, compute its check, and draw what it shows; return the exit code."""
     row = statements()[name]
-    told = {
+    fields = {
         "statement": name,
         "states": row.states,
         "assumes": row.assumes,
@@ -37,7 +37,7 @@ def compute(name: str, plot: str | None) -> int:
         "page": row.page and f"papers/{row.page}.md",
         "tests": " ".join(row.tests),
     }
-    for label, text in told.items():
+    for label, text in fields.items():
         if text:
             print(f"{label:<10} {text}")
     if not row.check:

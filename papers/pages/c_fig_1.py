@@ -11,9 +11,9 @@ import pandas as pd
 from instances.families.worst_mix import apportioned, worst_mix
 from papers.curves import Kinds, plain_table
 from papers.drawn import among, of_instances, parameter, ratios
+from papers.experiment import Finding, Page, Part
 from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import hindsight
-from papers.page import Finding, Page, Part
 from papers.span import Span, at_least, at_most, exactly, mean_of, near
 from reports.figures.style import drawing, styles
 from reports.table import Table
@@ -58,9 +58,9 @@ def _largest_error(rows: pd.DataFrame) -> Span:
 def _h_sf(rows: pd.DataFrame) -> Span | None:
     """Return TEL of H-SF over n²/(2M)·x'Bx, mean over the instances."""
     own = rows[rows["method"] == "h-sf"]
-    told = zip(parameter(own, "upper"), own["n"], own["memory"], own["tel"], strict=True)
+    lines = zip(parameter(own, "upper"), own["n"], own["memory"], own["tel"], strict=True)
     found = []
-    for upper, n, memory, tel in told:
+    for upper, n, memory, tel in lines:
         counts = np.array(apportioned(_mix(int(upper))[0], int(n)))
         found.append(float(tel) / (int(n) ** 2 / (2 * int(memory)) * hindsight(counts / int(n))))
     return mean_of(found)

@@ -10,8 +10,8 @@ import pandas as pd
 
 from papers.curves import draw_points, plain_table
 from papers.drawn import of_instances, ratios, share
+from papers.experiment import Finding, Page, Part
 from papers.latency import Figure
-from papers.page import Finding, Page, Part
 from papers.span import Span, at_most, exactly, near
 from reports.figures.style import drawing, styles
 from reports.table import Table
@@ -79,7 +79,7 @@ def _better(method: str, other: str, *, below: bool) -> Figure:
 
 
 def table(rows: pd.DataFrame) -> Table:
-    """Return measured ratios beside the bounds, a line for each pair of lengths and share."""
+    """Return measured ratios next to the bounds, a line for each pair of lengths and share."""
     mins, ells = ratios(rows, "a-min", "h-sf"), ratios(rows, "a-ell", "h-sf")
     frame = pd.DataFrame(
         {
@@ -130,7 +130,7 @@ PAGE = Page(
     ),
     tolerances=(
         ("0.2 % around 0.382", "three digits are printed"),
-        ("u/M beside each bound", "bounds are stated up to O(1/M)"),
+        ("u/M next to each bound", "bounds are stated up to O(1/M)"),
     ),
     figure=figure,
     caption="Lines are stated, points measured, one for each α and share of long outputs.",

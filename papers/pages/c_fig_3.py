@@ -8,9 +8,9 @@ import pandas as pd
 
 from papers.curves import draw_points, plain_table
 from papers.drawn import among, of_instances, ratios
+from papers.experiment import Finding, Page, Part, either
 from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import geometric, stated_ratio
-from papers.page import Finding, Page, Part, either
 from papers.span import Span, at_least, at_most, exactly, near
 from reports.figures.style import drawing, styles
 from reports.table import Table

@@ -8,8 +8,8 @@ import pandas as pd
 
 from papers.curves import draw_curves, latency_table
 from papers.drawn import among
+from papers.experiment import Finding, Page, Part, either
 from papers.latency import latency_ratio
-from papers.page import Finding, Page, Part, either
 from papers.pages.j2_table_1 import LAW
 from papers.span import Span, at_least, at_most, near
 from reports.figures.style import drawing
@@ -31,7 +31,7 @@ _CLOSE, _CLEAR, _NEARLY = 0.1, 0.1, 0.2
 _NOT_AS_MUCH = (
     "With [1, 1000] all requests look alike until they are cancelled, so their order is random at "
     "first, and where what completes leaves room no request is cancelled and nothing is learned "
-    "(errata E16).  Beside A_max, at seven times H-SF, it looks "
+    "(errata E16).  Next to A_max, at seven times H-SF, it looks "
     "near."
 )
 _RELATIVE_BOUND = (
@@ -129,7 +129,7 @@ def _a_max(name: str, reason: str) -> tuple[Finding, ...]:
 
 
 def _labels(prefix: str, label: str) -> dict[str, str]:
-    return {f"{prefix} with {name}": f"{label}, {told}" for name, told in PREDICTIONS.items()}
+    return {f"{prefix} with {name}": f"{label}, {text}" for name, text in PREDICTIONS.items()}
 
 
 _MIN_LABELS = {_H: "H-SF"} | _labels("a-min", "A_min")
@@ -137,8 +137,8 @@ _MAX_LABELS = {_H: "H-SF"} | _labels("a-max", "A_max")
 _UPPER_LABELS = {
     _H: "H-SF",
     **{
-        f"a-max(order=upper) with {name}": f"A_max by upper ends, {told}"
-        for name, told in PREDICTIONS.items()
+        f"a-max(order=upper) with {name}": f"A_max by upper ends, {text}"
+        for name, text in PREDICTIONS.items()
         if name != _ONE
     },
 }
@@ -176,7 +176,7 @@ PAGE = Page(
     source="C (chen2025) section 6, figures 5 to 7.",
     experiment="A simulated Llama-2-70B with two A100 serves up to 2,000 conversations by A_max "
     "and A_min, that know an interval for each output: one for all, bins of 100, or [(1 − x)o, "
-    "(1 + x)o]; H-SF, that knows the outputs, stands beside them.",
+    "(1 + x)o]; H-SF, that knows the outputs, stands next to them.",
     settings=(
         (
             "requests",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.curves import plain_table
+from papers.experiment import Finding, Page, Part
 from papers.intervals import against_optimum, mean_between
-from papers.page import Finding, Page, Part
 from papers.span import Span, Verdict, at_most, quotient
 from reports.figures.style import drawing, styles
 from reports.table import Table

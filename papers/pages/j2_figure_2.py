@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
+from papers.experiment import Finding, Kind, Page, Part
 from papers.intervals import against_optimum, mean_between
-from papers.page import Finding, Kind, Page, Part
 from papers.span import Span, Verdict, at_least, at_most, near
 from reports.figures.style import INK, drawing, styles
 from reports.table import Table
@@ -137,10 +137,10 @@ def table(rows: pd.DataFrame) -> Table:
     lines = []
     for model, title in TITLES.items():
         every, ran = _draws(rows, model), _with_auto(rows, model)
-        told = [(title, every)]
+        groups = [(title, every)]
         if len(ran) < len(every):
-            told.append((f"{title}; `auto` ran", ran))
-        for name, draws in told if len(every) else ():
+            groups.append((f"{title}; `auto` ran", ran))
+        for name, draws in groups if len(every) else ():
             ends = [
                 f"{draws['low'].agg(take):.4f} to {draws['high'].agg(take):.4f}"
                 for take in ("min", "mean", "max")

@@ -10,8 +10,8 @@ import pandas as pd
 
 from instances.batch_time import NANOSECONDS
 from papers.curves import latency_table
+from papers.experiment import Finding, Kind, Page, Part, either
 from papers.latency import Figure, named
-from papers.page import Finding, Kind, Page, Part, either
 from papers.pages.j2_table_1 import KINDS, LABELS, RATES, SETTINGS
 from papers.span import Span, at_least, at_most, exactly, near, quotient, slope_of
 from reports.figures.style import drawing, styles
@@ -236,15 +236,15 @@ def figure(rows: pd.DataFrame) -> str:
 
 def _part(demand: str, how: str, kind: Kind) -> Part:
     calibrated = how == "calibrated"
-    told = (
+    note = (
         "1.6 times the batch time, as for Table 1" if calibrated else "the batch time as measured"
     )
     return Part(
         f"{demand.capitalize()} demand, {how.replace('-', ' ')}",
         kind,
-        f"{RATES[demand]} requests a second, {told}.  No slope was used for the factor."
+        f"{RATES[demand]} requests a second, {note}.  No slope was used for the factor."
         if calibrated
-        else f"{RATES[demand]} requests a second, {told}.",
+        else f"{RATES[demand]} requests a second, {note}.",
         (f"{demand}-{how}",),
         _high(calibrated) if demand == "high" else _low(calibrated),
         (table,),

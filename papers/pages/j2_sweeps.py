@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from papers.curves import Kinds, plain_table
+from papers.experiment import Finding, Kind, Page, Part, either
 from papers.latency import costs, loop_share, loops, named, over_best
-from papers.page import Finding, Kind, Page, Part, either
 from papers.pages.j2_table_1 import KINDS, RATES, SETTINGS
 from papers.span import at_least, at_most, mean_of, near
 from reports.figures.style import drawing, styles
@@ -242,8 +242,8 @@ def figure(rows: pd.DataFrame) -> str:
 
 
 def _parts(demand: str, how: str, kind: Kind) -> tuple[Part, ...]:
-    told = "1.6 times the batch time" if how == "calibrated" else "the batch time as measured"
-    about = f"{RATES[demand]} requests a second, {told}."
+    note = "1.6 times the batch time" if how == "calibrated" else "the batch time as measured"
+    about = f"{RATES[demand]} requests a second, {note}."
     name = f"{demand} demand, {how.replace('-', ' ')}"
     return (
         Part(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
+from papers.experiment import Finding, Kind, Page, Part, either
 from papers.latency import (
     latencies,
     latency_ratio,
@@ -16,7 +17,6 @@ from papers.latency import (
     named,
     worst_over_best,
 )
-from papers.page import Finding, Kind, Page, Part, either
 from papers.span import Span, Verdict, at_least, at_most, deviation_of, near
 from reports.figures.style import INK, drawing, styles
 from reports.table import Table
@@ -207,7 +207,7 @@ def _findings(calibrated: bool) -> tuple[Finding, ...]:
 
 
 def table(rows: pd.DataFrame) -> Table:
-    """Return the paper's table with ours beside it."""
+    """Return the paper's table with ours."""
     lines = []
     for method, paper in PAPER.items():
         values = latencies(rows, method)
@@ -222,7 +222,7 @@ def table(rows: pd.DataFrame) -> Table:
 
 
 def figure(rows: pd.DataFrame) -> str:
-    """Draw every run's mean latency by method, and the paper's range beside it."""
+    """Draw every run's mean latency by method, with the paper's range."""
     shown = [
         (section, title)
         for section, title in (("as-measured", "as measured"), ("calibrated", "calibrated"))

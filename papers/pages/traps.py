@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pandas as pd
 
 from papers.curves import plain_table
+from papers.experiment import Finding, Page, Part
 from papers.latency import Figure, named
-from papers.page import Finding, Page, Part
 from papers.span import Span, at_least, exactly, near
 from reports.figures.style import drawing, styles
 from reports.table import Table
@@ -36,8 +36,8 @@ def ratios(rows: pd.DataFrame, curve: str) -> pd.Series:
     """Return a policy's TEL over that of the smallest volume first, by memory."""
     method, family, growth = _CURVES[curve]
     own = rows[rows["family"] == family]
-    told = own["instance"].astype(str).str.extract(r"_growth([\d.]+)", expand=False)
-    own = own[told.fillna("1.5").eq(growth)] if growth else own
+    named = own["instance"].astype(str).str.extract(r"_growth([\d.]+)", expand=False)
+    own = own[named.fillna("1.5").eq(growth)] if growth else own
     return (_tel(own, method) / _tel(own, _BEST)).dropna()
 
 

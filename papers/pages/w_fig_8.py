@@ -8,8 +8,8 @@ import pandas as pd
 
 from papers.curves import draw_curves, latency_table
 from papers.drawn import among
+from papers.experiment import Finding, Page, Part
 from papers.latency import latency_ratio, least
-from papers.page import Finding, Page, Part
 from papers.span import Span, at_least, at_most, near
 from reports.figures.style import drawing
 from reports.table import Table

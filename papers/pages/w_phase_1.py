@@ -7,8 +7,8 @@ import pandas as pd
 
 from papers.curves import Kinds, plain_table
 from papers.drawn import ratios, share
+from papers.experiment import Finding, Page, Part, either
 from papers.latency import Figure, named
-from papers.page import Finding, Page, Part, either
 from papers.span import Span, at_most, near, slope_of
 from reports.figures.style import drawing, styles
 from reports.table import Table
@@ -69,7 +69,7 @@ def table(rows: pd.DataFrame) -> Table:
     labels = [label for name, label in _LABELS.items() if name != _DP]
     keys = ["n", "draws", *labels, *(f"{label} (s)" for label in _LABELS.values())]
     note = "TEL over that with batches of the dynamic program, means over the draws; then seconds."
-    kinds: Kinds = {"count": keys[:2], "ratio": labels}
+    kinds: Kinds = {"count": keys[:2], "number": labels}
     return plain_table("phase-1", "By n", note, keys, lines, kinds)
 
 
@@ -103,7 +103,7 @@ PAGE = Page(
         Part(
             "The dynamic program as exact",
             "reproduction",
-            "What the table calls exact, beside Algorithm 1's own batches.",
+            "The table's exact values, next to Algorithm 1's own batches.",
             ("phase-1",),
             (
                 Finding(

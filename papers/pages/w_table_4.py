@@ -6,8 +6,8 @@ import pandas as pd
 
 from papers.curves import Kinds, plain_table
 from papers.drawn import of_family
+from papers.experiment import Finding, Page, Part, either
 from papers.latency import latency_ratio, named
-from papers.page import Finding, Page, Part, either
 from papers.span import Span, at_least, at_most, mean_of, near
 from reports.figures.style import INK, drawing, styles
 from reports.table import Table
@@ -100,7 +100,7 @@ def _best(family: str, place: int) -> Finding:
 
 
 def table(rows: pd.DataFrame) -> Table:
-    """Return the printed table with ours and certified bounds beside it."""
+    """Return the printed table with ours and certified bounds."""
     lines = []
     for family, paper in PAPER.items():
         ours = [totals(rows, family, method).mean() for method in METHODS]
@@ -110,7 +110,7 @@ def table(rows: pd.DataFrame) -> Table:
     keys = ["distribution", *_LABELS, *(f"our {label}" for label in _LABELS)]
     keys += ["our lower bound", "ours over printed", "draws"]
     note = "Mean TEL in rounds; left the paper's, then ours; the bound is a mean over the draws."
-    kinds: Kinds = {"text": keys[:1], "ratio": keys[-2:-1], "count": keys[-1:]}
+    kinds: Kinds = {"text": keys[:1], "number": keys[-2:-1], "count": keys[-1:]}
     return plain_table("totals", "The table", note, keys, lines, kinds)
 
 

@@ -34,7 +34,7 @@ def test_items_are_numbered_and_have_a_test() -> None:
         assert numbers == list(range(1, len(numbers) + 1))
     assert len(ITEMS) >= 20
     for name, text in ITEMS.items():
-        assert re.search(r"\*\*Test\*\*: `(papers/)?tests/", text), name
+        assert re.search(r"\*\*Test\*\*:\s+`(papers/)?tests/", text), name
 
 
 def test_the_first_errata_hold_without_kvopt(tmp_path: Path) -> None:

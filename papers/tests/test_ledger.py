@@ -10,7 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from papers.__main__ import main
+from papers.experiment import pages as experiments
 from papers.ledger.again import agrees
+from papers.ledger.ledger_pages import errata_text, index_text, paper_text
 from papers.ledger.model import (
     LETTERS,
     VERDICTS,
@@ -21,9 +23,7 @@ from papers.ledger.model import (
     papers,
     statements,
 )
-from papers.ledger.render import errata_text, index_text, paper_text
 from papers.ledger.shown import Shown, refused, run_check, together
-from papers.page import pages as experiments
 from tests.docs.pages import ROOT, is_test
 
 CHECKED = [name for name, each in statements().items() if each.check]

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from papers.__main__ import FOLDER, main, rows_file
+from papers.experiment import pages
+from papers.experiment_rows import read_rows
 from papers.ledger.__main__ import main as ledger
-from papers.page import pages
-from papers.rows import read_rows
 from papers.worst_cases.__main__ import main as worst_cases
 from support.command import Command
 from tests.docs.pages import ROOT, links

@@ -16,6 +16,9 @@ from kvopt.store.export import export_rows
 from kvopt.suites import read_suite
 from kvopt.sweeps.plan import plan
 from papers import __main__ as command
+from papers.experiment import SUITES, Finding, Judged, Page, Part, pages
+from papers.experiment_pages import counts, index_text, page_text
+from papers.experiment_rows import COLUMNS, joined, planned_runs, read_rows, suite_rows
 from papers.intervals import against_optimum, mean_between
 from papers.latency import (
     costs,
@@ -28,10 +31,7 @@ from papers.latency import (
     over_best,
     worst_over_best,
 )
-from papers.page import SUITES, Finding, Judged, Page, Part, pages
 from papers.pages import j1_theorem_5_3, j2_figure_2, j2_figure_3, j2_sweeps, j2_table_1
-from papers.render import counts, index_text, page_text
-from papers.rows import COLUMNS, joined, planned_runs, read_rows, suite_rows
 from papers.span import (
     Span,
     at_least,
@@ -554,12 +554,12 @@ def test_a_page_says_how_many_rows_are_stale(place: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(freshness, "_digest", lambda _: "code 2")
     assert command.main(["mine", "--store", str(place / "store.csv")]) == 0
     page, index = place / "pages" / "mine.md", place / "pages" / "README.md"
-    assert "\nStale: none of 4 rows, " in page.read_text()
+    assert "\nAll 4 rows come from the current sources.\n" in page.read_text()
     monkeypatch.setattr(freshness, "_digest", lambda _: "edited")
     assert command.main(["--check"]) == 0
     assert command.main([]) == 0
-    assert "\nStale: 4 of 4 rows, " in page.read_text()
-    assert "\nStale: 4 of 4 rows, " in index.read_text()
+    assert "\n4 of 4 rows come from older sources.\n" in page.read_text()
+    assert "\n4 of 4 rows come from older sources.\n" in index.read_text()
 
 
 def test_few_runs_decide_nothing(place: Path) -> None:
@@ -643,7 +643,7 @@ def test_a_page_says_when_its_rows_were_run() -> None:
     text = page_text(page, rows, judged)
     assert text.startswith(f"# {page.title}\n\nRows: {len(rows)}; ")
     assert f"; {hours:.1f} hours in all.\n" in text
-    assert f"\nOf {len(rows)} rows the CPU is not known.\n" in text
+    assert f"\n{len(rows)} rows do not name their CPU.\n" in text
     known = rows.assign(cpu="EPYC", cores=2, python="3.11.7")
     assert "`EPYC, 2 cores`; Python `3.11.7`" in page_text(page, known, judged)
     assert "is not known" not in page_text(page, known, judged)

@@ -10,9 +10,9 @@ import pytest
 
 from papers.curves import by_size
 from papers.drawn import among, of_instances, parameter, ratios, share
+from papers.experiment import Finding, Page
 from papers.latency import latency_ratio, named
 from papers.ledger.chen import geometric, hindsight, stated_ratio
-from papers.page import Finding, Page
 from papers.pages import c_fig_1, c_fig_2, c_fig_3, c_fig_5_7, w_fig_8, w_phase_1, w_table_4
 from tests.oracles.lemma_2 import lemma_2
 

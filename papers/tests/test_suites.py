@@ -8,7 +8,7 @@ import pytest
 
 from heuristics.predictions import predict
 from kvopt.suites import load, read_suite
-from papers.page import SUITES, pages
+from papers.experiment import SUITES, pages
 
 FILES = sorted(SUITES.glob("*.toml"))
 

@@ -22,7 +22,7 @@ from instances.worst_cases import (
 )
 from papers.ledger.shown import arriving
 from papers.worst_cases.__main__ import main
-from papers.worst_cases.page import figures, page_text
+from papers.worst_cases.ratio_page import figures, page_text
 from papers.worst_cases.search import POLICIES, SAME, left_out, multisets, optimum, worst
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few

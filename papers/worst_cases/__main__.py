@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from instances.worst_cases import ROWS, read_rows, rows_text
-from papers.worst_cases.page import figures, page_text
+from papers.worst_cases.ratio_page import figures, page_text
 from papers.worst_cases.search import worst
 from support.checkout import require_checkout
 from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option

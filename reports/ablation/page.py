@@ -17,9 +17,10 @@ from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import read_suite
 from kvopt.suites.suite import SWITCHES
 from reports.figures.style import drawing
-from reports.freshness import stale_rows, to_be_stated, told
-from reports.markdown import page_text, pipe_table
-from reports.metrics import shifted_geometric_mean
+from reports.formulas import shifted_geometric_mean
+from reports.freshness import origin_text, stale_rows, to_be_stated
+from reports.markdown import page_text, pipe_table, table_text
+from reports.table import Column, Table
 from support.command import CHECK_OPTION, Command, Options
 from support.committed import regenerate
 from support.jsonfile import write_text
@@ -27,51 +28,63 @@ from support.jsonfile import write_text
 FOLDER = Path(__file__).parent
 ROWS = FOLDER / "rows.csv"
 PAGE = FOLDER / "ABLATION.md"
-#: What was measured once and left out: its code is not in the project any more.
+#: Measurements of removed code.
 TRIED = FOLDER / "tried.csv"
 _PROGRAM = "python -m reports.ablation.page"
 _SECTION_OF_SWITCHES = SWITCHES.replace(" ", "-")
-#: What one run is told by, beside its method.
+#: The key of one run, with its method.
 _RUN = ["section", "instance_sha256", "time_limit", "threads"]
-#: How the text of a method ends that solves the LP relaxation of an integer program only.
+#: The end of a method that solves only the LP relaxation of an integer program.
 _RELAXED = re.compile(rf"[(,]{RELAXED.name}=yes\)$")
 
-_TITLE = "Ablation: what each strengthening brings"
-_INTRODUCTION = """\
-Each row is one run in a process of its own, one after the other on one machine.  The suite is
-[`ablation`](../../kvopt/suites/ablation.toml), where an option that a formulation gains is measured
-without a change; the rows are in [`rows.csv`](rows.csv).
+_BOUND = "as a share of the TEL of the best schedule that any run found; 100 is a proof."
+_COUNTED = "shifted geometric mean, shift 1 s; a run without a proof counts with its limit."
+_FACTOR = (
+    "geometric mean of the value with the option switched over the value in the first line; above "
+    "1: the switched option costs seconds. Runs ended without a proof: ≥ with the option "
+    "switched, ≤ in the first line, ~ in both."
+)
+_LP = (
+    "of an integer program: its relaxation, solved in a separate run; of a search: the first bound "
+    "of its Lagrangian multipliers."
+)
+#: The footnotes of columns, by their titles.
+_NOTES = {
+    "bound, % of best TEL (mean)": _BOUND,
+    "seconds to proof (shifted mean)": _COUNTED,
+    "seconds (shifted mean)": "wall clock, imports and model building included; shift 1 s.",
+    "seconds, factor": _FACTOR,
+    "nodes, factor": "over the instances that both proved.",
+    "LP bound, % of best TEL (mean)": _LP,
+}
+
+_METHOD = """\
+## How it was measured
+
+Each row is one run in a separate process, one after the other on one machine.  A run on a shared
+machine shows ratios, not seconds; a few draws show a direction, not a law.  The suite is
+[`ablation`](../../kvopt/suites/ablation.toml), which measures a new option of a formulation without
+a change.  The rows are in [`rows.csv`](rows.csv).
 
 ```
 python evaluate.py ablation --store ablation.sqlite --export reports/ablation/rows.csv
 python -m reports.ablation.page
 ```
-
-A bound is given as a share of the best schedule's TEL that any run of the instance found, in
-percent: 100 would be a proof.  The LP bound of an integer program is that of its relaxation,
-solved in a run of its own; that of a search is the first bound of its Lagrangian multipliers.
-Seconds are wall clock, imports and model building included; runs without a proof count with their
-limit.  Means of seconds are shifted geometric means (shift 1 s).  A run on a shared machine shows
-ratios, not seconds; a few draws show a direction, not a law.
 """
 
 _SWITCHES_INTRODUCTION = """\
 ## Each strengthening switched by itself
 
 One option of a formulation is switched, all others stay as in the first line; every row has the
-same instances.  A factor is the geometric mean, over the instances, of the value with the option
-switched over the value in the first line: seconds above 1 say that the switched option costs time.
-A run without a proof counts with its limit.  So a factor is marked ≥ where only runs with the
-option switched, ≤ where only runs of the first line, and ~ where both kinds ended without a proof.
-Nodes are compared on the instances that both proved.  Instances that take less than a second in
-the first line say little, since nearly all of that is the start of a process.
+same instances.  Instances that take less than a second in the first line say little: the start of
+a process takes nearly all of it.
 """
 
 _TRIED_INTRODUCTION = """\
 ## Tried and left out
 
-What was built, measured and removed.  Single runs on two shared cores in November 2026: a
-difference under 0.5 % is noise.  The rows are written by hand, in [`tried.csv`](tried.csv);
+Built, measured and removed.  Single runs on two shared cores in November 2026: a difference under
+0.5 % is noise.  The rows are written by hand, in [`tried.csv`](tried.csv);
 [leads](../../docs/leads.md) has the reasons and the open questions.
 """
 
@@ -81,7 +94,7 @@ def read_rows(location: Path) -> pd.DataFrame:
 
     Added are group, formulation, proved (1 or 0), peak_memory_mb, counted_seconds, bound_share and
     lp_share, of the best TEL. Runs that only solved the relaxation of an integer program are left
-    out; what they found is in the row of the same program.
+    out; their bound is in the row of the same program.
 
     Raises ExportError or StoreError if the rows cannot be read.
     """
@@ -94,8 +107,8 @@ def read_rows(location: Path) -> pd.DataFrame:
     }
     if not rows["section"].isin([section.name for section in sections]).any():
         raise ExportError(f"{location}: expected rows of the suite ablation, found none")
-    told = pd.Series(list(zip(rows["section"], rows["method"], strict=True)), index=rows.index)
-    rows = rows.assign(place=told.map(places))[told.isin(list(places))]
+    pairs = pd.Series(list(zip(rows["section"], rows["method"], strict=True)), index=rows.index)
+    rows = rows.assign(place=pairs.map(places))[pairs.isin(list(places))]
     rows = rows.sort_values(["place", "instance", "finished_utc"], kind="stable")
     rows = rows.drop_duplicates([*_RUN, "method"], keep="last", ignore_index=True)
     numbers = ["tel", "lower_bound", "root_bound", "nodes", "model_entries", "peak_memory"]
@@ -108,12 +121,18 @@ def read_rows(location: Path) -> pd.DataFrame:
     rows["bound_share"] = 100 * rows["lower_bound"] / best
     rows = _with_relaxations(rows)
     rows["lp_share"] = 100 * rows["lp_bound"] / best.loc[rows.index]
-    rows["group"] = rows["section"].map(_titles(rows))
+    rows["group"] = rows.groupby("section")["n"].transform(_sizes)
+    names = rows["section"].str.replace(r"-\d+$", "", regex=True)
+    rows["group"] = names.str.replace(_SECTION_OF_SWITCHES, SWITCHES) + ", n = " + rows["group"]
     return rows.reset_index(drop=True)
 
 
+def _sizes(n: pd.Series) -> str:
+    return "..".join(dict.fromkeys([str(n.min()), str(n.max())]))
+
+
 def _with_relaxations(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows without relaxations of programs beside them, which get their LP bound."""
+    """Return the rows without relaxations of programs that are there and get their LP bound."""
     relaxed = rows["method"].str.contains(_RELAXED)
     program = rows["method"].map(_program)
     keys = pd.MultiIndex.from_frame(rows[_RUN].assign(program=program))
@@ -129,42 +148,30 @@ def _program(method: str) -> str:
     return _RELAXED.sub(lambda found: ")" if found.group().startswith(",") else "", method)
 
 
-def _titles(rows: pd.DataFrame) -> dict[str, str]:
-    """Return the title of each section: what is compared, and for how many requests."""
-    titles = {}
-    for section, runs in rows.groupby("section", sort=False):
-        least, most = runs["n"].min(), runs["n"].max()
-        size = f"{least}" if least == most else f"{least}..{most}"
-        what = re.sub(r"-\d+$", "", str(section))
-        if what.startswith(_SECTION_OF_SWITCHES):
-            what = SWITCHES + what.removeprefix(_SECTION_OF_SWITCHES)
-        titles[str(section)] = f"{what}, n = {size}"
-    return titles
-
-
 def page(rows: pd.DataFrame, origin: str) -> str:
-    """Return the page as Markdown; ``origin`` says of what its rows are."""
-    parts = [origin, _INTRODUCTION]
+    """Return the page as Markdown, with the origin of its rows at the end."""
+    parts = []
     switched = rows["group"].str.startswith(SWITCHES)
     for group, in_group in rows[~switched].groupby("group", sort=False):
         proofs = str(group).startswith("proofs")
         parts.append(f"## {str(group).capitalize()}\n")
+        parts.append(_table([_line(name, runs, proofs) for name, runs in _methods(in_group)]))
         if group == "proofs, n = 8":
             parts.append("![Seconds to the proof by formulation](proofs.svg)\n")
         elif not proofs:
             parts.append("![Bounds by formulation](bounds.svg)\n")
-        parts.append(_table([_line(name, runs, proofs) for name, runs in _methods(in_group)]))
     if switched.any():
         parts += [_SWITCHES_INTRODUCTION, "![Factor of seconds by switch](switches.svg)\n"]
         for group, in_group in rows[switched].groupby("group", sort=False):
             parts += [f"### {str(group).capitalize()}\n", _table(_switch_lines(in_group))]
     left_out = tried()
     rest = pipe_table(list(left_out[0]), [list(line.values()) for line in left_out])
-    return page_text(_TITLE, [*parts, _TRIED_INTRODUCTION, rest])
+    title = "Ablation: the gain of each strengthening"
+    return page_text(title, [*parts, _TRIED_INTRODUCTION, rest, _METHOD, origin])
 
 
 def tried() -> list[dict[str, object]]:
-    """Return what was left out, line by line; "the same" stands for what is in the line above."""
+    """Return the removed parts, a line each; "the same" repeats the line above."""
     rows = pd.read_csv(TRIED, dtype=str, keep_default_na=False)
     return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
 
@@ -176,12 +183,12 @@ def _methods(in_group: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 def _line(name: str, runs: pd.DataFrame, proofs: bool) -> dict[str, object]:
     line: dict[str, object] = {
-        "formulation": f"`{name}`",
+        "formulation": name,
         "runs": len(runs),
         "bound, % of best TEL (mean)": _number(runs["bound_share"], "mean", digits=1),
     }
     if proofs:
-        line["proved"] = f"{int(runs['proved'].sum())}"
+        line["proved"] = int(runs["proved"].sum())
         line["seconds to proof (shifted mean)"] = _seconds(runs["counted_seconds"])
     else:
         line["seconds (shifted mean)"] = _seconds(runs["total_seconds"])
@@ -201,13 +208,13 @@ def _switch_lines(in_group: pd.DataFrame) -> list[dict[str, object]]:
         both = pairs[(pairs["proved"] == 1) & (pairs["proved_as_it_is"] == 1)]
         counted = both[(both["nodes"] > 0) & (both["nodes_as_it_is"] > 0)]
         factors = {
-            "seconds, factor": _sign(pairs, proves) + _factor(pairs, seconds),
+            "seconds, factor": (_sign(pairs) if proves else "") + _factor(pairs, seconds),
             "nodes, factor": _factor(counted, "nodes"),
             "memory, factor": _factor(pairs, "peak_memory_mb"),
         }
         lines.append(
-            {"formulation": f"`{name}`", "runs": len(runs)}
-            | ({"proved": f"{int(runs['proved'].sum())}"} if proves else {})
+            {"formulation": name, "runs": len(runs)}
+            | ({"proved": int(runs["proved"].sum())} if proves else {})
             | {"seconds (shifted mean)": _seconds(runs[seconds])}
             | (dict.fromkeys(factors, "1") if name == base else factors)
             | {
@@ -219,30 +226,27 @@ def _switch_lines(in_group: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def _switched(in_group: pd.DataFrame) -> tuple[str, str, list[tuple[str, pd.DataFrame]]]:
-    """Return the first formulation, which seconds count, and all runs beside the first's."""
+    """Return the first formulation, the column of seconds, and all runs joined with the first's."""
     (base, as_it_is), *_ = every = _methods(in_group)
     # A relaxation proves nothing: its run is over when the bound stands.
     seconds = "counted_seconds" if in_group["proved"].any() else "total_seconds"
-    suffixes = ("", "_as_it_is")
-    return (
-        base,
-        seconds,
-        [(name, runs.merge(as_it_is, on="instance", suffixes=suffixes)) for name, runs in every],
-    )
+    joined = [
+        (name, runs.merge(as_it_is, on="instance", suffixes=("", "_as_it_is")))
+        for name, runs in every
+    ]
+    return base, seconds, joined
 
 
-def _sign(pairs: pd.DataFrame, proves: bool) -> str:
-    """Return what runs without a proof, which count with their limit, make of a factor."""
-    if not proves:
-        return ""
-    turned, as_it_is = (pairs[each].eq(0).any() for each in ("proved", "proved_as_it_is"))
+def _sign(pairs: pd.DataFrame) -> str:
+    """Return the sign of a factor by the runs without a proof, which count with their limit."""
+    turned, as_it_is = (0 in pairs[each].values for each in ("proved", "proved_as_it_is"))
     if turned and as_it_is:
         return "~ "
     return "≥ " if turned else "≤ " if as_it_is else ""
 
 
 def _factor(pairs: pd.DataFrame, column: str) -> str:
-    """Return the geometric mean of the ratios of a column over the one of the same instance."""
+    """Return the geometric mean of the ratios of a column over the first line's."""
     if pairs.empty:
         return "–"
     return f"{shifted_geometric_mean(pairs[column] / pairs[f'{column}_as_it_is'], 0):.2f}"
@@ -257,11 +261,12 @@ def _number(values: pd.Series, take: str = "median", digits: int = 0) -> str:
     return "–" if pd.isna(value) else f"{value:,.{digits}f}"
 
 
-def _table(table: list[dict[str, object]]) -> str:
+def _table(lines: list[dict[str, object]]) -> str:
     """Return a table whose first column is a name, and the others numbers."""
-    header = list(table[0])
-    sides = ["left"] + ["right"] * (len(header) - 1)
-    return pipe_table(header, [list(row.values()) for row in table], sides)
+    name, *rest = lines[0]
+    numbers = (Column(key, key, "count", note=_NOTES.get(key, "")) for key in rest)
+    shown = (Column(name, name, "name"), *numbers)
+    return table_text(Table("", "", "", shown, pd.DataFrame(lines)))
 
 
 def pictures(rows: pd.DataFrame) -> dict[str, str]:
@@ -313,17 +318,11 @@ def _factors(rows: pd.DataFrame) -> list[pd.DataFrame]:
     found = []
     for group, in_group in rows.groupby("group", sort=False):
         base, seconds, (_, *turned) = _switched(in_group)
-        title = str(group).removeprefix(SWITCHES)
-        found += [
-            pd.DataFrame(
-                {
-                    "group": title,
-                    "formulation": f"{base.partition('(')[0]}: {turned_options(name, base)}",
-                    "factor": pairs[seconds] / pairs[f"{seconds}_as_it_is"],
-                }
-            )
-            for name, pairs in turned
-        ]
+        for name, pairs in turned:
+            title = f"{base.partition('(')[0]}: {turned_options(name, base)}"
+            factor = pairs[seconds] / pairs[f"{seconds}_as_it_is"]
+            about = {"group": str(group).removeprefix(SWITCHES), "formulation": title}
+            found.append(pd.DataFrame(about | {"factor": factor}))
     return found
 
 
@@ -345,12 +344,13 @@ def turned_options(name: str, base: str) -> str:
 def main(options: Options) -> int:
     """Build the ablation page from its rows."""
     rows = read_rows(ROWS)
-    # The runs of relaxations, too, which are in the rows of their programs.
+    # With the runs of relaxations, which are in the rows of their programs.
     runs = stored_rows(ROWS)
     stale = stale_rows(runs)
     if options.check:
         stale = to_be_stated(_PROGRAM, PAGE, len(runs), stale)
-    code = regenerate(_PROGRAM, {PAGE: page(rows, told(runs, stale))}, [], check=options.check)
+    text = page(rows, origin_text(runs, stale))
+    code = regenerate(_PROGRAM, {PAGE: text}, [], check=options.check)
     # Pictures depend on the drawing library's version: only the page, with the numbers, is checked.
     for name, content in {} if options.check else pictures(rows).items():
         write_text(FOLDER / name, content)

@@ -8,11 +8,11 @@ import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS
 from reports.figures.style import COLOURS, INK, Drawing, drawing
-from reports.traces import long_trace
+from reports.run_traces import long_trace
 
 BOUNDS_NOTE = (
-    "UB, the least TEL, and LB, the largest bound, that any stored run had after so many seconds "
-    "of its own; a run without a trace counts at its end. Between both lies OPT. Dashed: the best "
+    "UB, the least TEL, and LB, the largest bound, that any stored run had after so many of its "
+    "seconds; a run without a trace counts at its end. OPT lies between both. Dashed: the best "
     "known values, where they are better."
 )
 _LEAST_SECONDS = 1e-3
@@ -30,22 +30,22 @@ def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawing | None:
         ("UB", current[~current["preempts"].astype(bool)], "incumbents", "cummin"),
         ("LB", current[current["believed"].astype(bool)], "bounds", "cummax"),
     ):
-        trace = long_trace(part, column).astype({"seconds": float, "value": float})
+        trace = long_trace(part, column)
         trace["seconds"] = trace["seconds"].clip(lower=_LEAST_SECONDS)
         values = trace.sort_values("seconds").set_index("seconds")["value"] / unit.ticks
         best[side] = getattr(values, take)().groupby(level=0).last()
     table = pd.DataFrame(best).sort_index().ffill()
     if len(table) < 2 or best["UB"].empty:
         return None
+    last = table.iloc[-1]
     with drawing(7.6, 3.2, slim=True) as made:
         axes = made.figure.subplots()
         for side, colour in zip(best, COLOURS, strict=False):
-            label = f"{side}: {table[side].iloc[-1]:,.{unit.digits}f}"
+            label = f"{side}: {last[side]:,.{unit.digits}f}"
             if len(best[side]):
                 axes.step(table.index, table[side], where="post", color=colour, label=label, lw=2)
         axes.fill_between(table.index, table["LB"], table["UB"], step="post", color=INK, alpha=0.07)
-        last = table.iloc[-1]
-        for side, known, colour in (("UB", upper, COLOURS[0]), ("LB", lower, COLOURS[1])):
+        for side, known, colour in zip(best, (upper, lower), COLOURS, strict=False):
             value = known / unit.ticks
             missing = pd.isna(last[side]) or (value < last[side]) == (side == "UB")
             if pd.notna(value) and value != last[side] and missing:
@@ -53,7 +53,7 @@ def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawing | None:
                 axes.axhline(value, color=colour, dashes=(4, 2), linewidth=1.2, label=label)
         axes.margins(x=0.02, y=0.06)
         axes.set(xscale="log", xlabel="seconds of a run", ylabel=f"TEL ({unit.name})")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_major_formatter("{x:,.0f}")
         made.figure.legend(loc="outside right upper")
     return made

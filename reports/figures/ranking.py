@@ -2,59 +2,57 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from reports.boards import Board
-from reports.figures.style import COLOURS, Drawing, drawing
-from reports.interval import share_text
-from reports.table import Column, Table
+from reports.figures.style import COLOURS, Drawing, drawing, short_name
+from reports.table import Column, Table, write_column, write_share
 
+#: The beginning of the slugs of table and figure.
+MAIN_RESULT = "main-result"
 #: Policies of a class in the table, by the place of the class: what knows more comes first.
 MOST = (5, 3, 2)
+_MARKED = "one marked * keeps tokens over evictions, which the optimum may not."
+_GAP = (
+    "the share of the total latency that the optimum saves, {over}. Lower end: with the best "
+    "known schedule. Upper end: with the best proved bound; ? without one."
+)
 
 
 def ranking_table(boards: list[Board]) -> Table:
-    """Return the best policies of each class, ten lines at most, with their mean gap to OPT.
-
-    A policy that keeps tokens over evictions solves an easier problem: its gap has no upper end.
-    """
+    """Return the best policies of each class, ten lines at most, with their mean gap to OPT."""
     chosen = [board.lines.head(most) for board, most in zip(boards, MOST, strict=False)]
     lines = pd.concat(chosen).sort_values(["gap_low", "label"], ignore_index=True)
-    lines["gap"] = share_text(lines["gap_low"], lines["gap_high"])
-    return Table(
-        "main-result",
-        "Main result",
-        f"Gap: the share of the total latency that the optimum saves, {boards[0].over}. The lower "
-        "end compares with the best known schedule, the upper end with the best proved bound. "
-        "Offline: the policy knows all arrivals. A policy marked * keeps tokens over evictions, "
-        "which the optimum may not.",
-        (
-            Column("label", "policy", "name"),
-            Column("knows", "knowledge of outputs"),
-            Column("gap", "mean gap to OPT", "share", "gap_low"),
-        ),
-        lines,
+    lines["gap"] = write_column(write_share, lines["gap_low"], lines["gap_high"])
+    marked = _MARKED if lines["marked"].any() else ""
+    offline = "an offline policy knows all arrivals." if lines["offline"].any() else ""
+    shown = (
+        Column("label", "policy", "name", note=marked),
+        Column("knows", "knowledge of outputs", note=offline),
+        Column("gap", "mean gap to OPT", "share", "gap_low", note=_GAP.format(over=boards[0].over)),
     )
+    return Table(f"{MAIN_RESULT}-table", "Main result", "", shown, lines)
 
 
 def ranking_figure(table: Table) -> Drawing:
-    """Return a bar for each line of :func:`ranking_table`: the gap, and what no bound decides."""
+    """Return a bar for each line of :func:`ranking_table`: the gap, and pale its open part."""
     lines = table.frame
     classes = list(dict.fromkeys(lines["class"]))
     with drawing(7.6, 0.32 * len(lines) + 1.0) as made:
         axes = made.figure.subplots()
-        low, high = (100 * lines[each].astype(float) for each in ("gap_low", "gap_high"))
+        low = 100 * lines["gap_low"].astype(float).fillna(0.0)
+        high = 100 * lines["gap_high"].astype(float).fillna(low / 100)
         for name, colour in zip(classes, COLOURS, strict=False):
             own = lines["class"].eq(name)
-            axes.barh(lines.index[own], low[own], color=colour, label=name, height=0.7)
-            open_part = (high - low).fillna(0.0)[own]
-            axes.barh(
-                lines.index[own], open_part, left=low[own], color=colour, alpha=0.35, height=0.7
-            )
-        for place, text in enumerate(lines["gap"]):
-            end = high[place] if pd.notna(high[place]) else low[place]
+            bars = lines.index[own]
+            look: dict[str, Any] = {"color": colour, "height": 0.7}
+            axes.barh(bars, low[own], label=name, **look)
+            axes.barh(bars, (high - low)[own], left=low[own], alpha=0.35, **look)
+        for place, (end, text) in enumerate(zip(high, lines["gap"], strict=True)):
             axes.annotate(text, (end, place), (4, 0), textcoords="offset points", va="center")
-        axes.set_yticks(lines.index, lines["label"])
+        axes.set_yticks(lines.index, lines["label"].map(short_name))
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
         axes.margins(x=0.16)

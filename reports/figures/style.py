@@ -21,7 +21,7 @@ from support.outputs import fault
 from support.text import cut_middle
 from support.usage import complain
 
-#: Curves with a colour of their own; the others are drawn in grey and stand in the table.
+#: Coloured curves; the others are drawn in grey and stand in the table.
 MOST_CURVES = 10
 #: Stands for the page's own text colour until the SVG is written.
 INK = "#010203"
@@ -30,17 +30,17 @@ COLOURS = (
     *("#2f7fc1", "#c9601a", "#2a9060", "#b8568f", "#8f7a1c"),
     *("#7f6bc9", "#c24b4b", "#1f8f9c", "#7d7d7d", "#a3692e"),
 )
-#: Of the points of curves, as many as there are colours.
+#: Marks of points, as many as there are colours.
 _MARKERS = "osD^vP*X<>"
 #: Three to ten colours: neighbours in the circle of colours differ in dashes too.
 _DASHES = ("", (4, 1.5), (1, 1))
 #: A line of the legend, and how many a name may take.
 _LONGEST_NAME, _MOST_LINES = 34, 4
-#: Of the file of one's own in a label: ``mine(beta=2) [folder/mine.py]``, or ``file:mine.py``.
+#: The custom file in a label: ``mine(beta=2) [folder/mine.py]``, or ``file:mine.py``.
 _PATH = re.compile(r"(?<=\[)[^\[\]]*(?=\](?: \*)?$)|(?<=^file:).*\.py|(?<=^file:)[^(]*")
-#: What of such a label stands on the line of its path.
+#: Further characters on the line of a path.
 _BESIDE_PATH = 6
-#: Where a label may be broken: at blanks and behind commas.
+#: Pieces of a label, which may be broken at blanks and behind commas.
 _PARTS = re.compile(r"[^\s,]+[\s,]*|[\s,]+")
 #: A reader who lacks a font gets one whose letters are as wide.
 _FONTS = ("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
@@ -126,7 +126,7 @@ def _style() -> dict[str, Any]:
 
 
 def _themed(svg: str) -> str:
-    # Drawn text is shapes; what matplotlib says of it in comments is nobody's business.
+    # Drawn text is shapes; matplotlib's comments on it go.
     start = svg.index("<svg")
     body = "\n".join(line for line in svg[start:].splitlines() if "<!--" not in line)
     body = body.replace(INK, "currentColor").replace(*_FONTS)
@@ -135,11 +135,9 @@ def _themed(svg: str) -> str:
 
 
 def size_of(svg: str) -> tuple[int, int]:
-    """Return width and height of a picture in CSS pixels, of which a point has 4/3."""
-    found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', svg)
-    assert found is not None
-    width, height = (round(float(each) * 4 / 3) for each in found.groups())
-    return width, height
+    """Return width and height of a picture in CSS pixels; a point has 4/3 of them."""
+    ((width, height),) = re.findall(r'width="([\d.]+)pt" height="([\d.]+)pt"', svg)[:1]
+    return round(float(width) * 4 / 3), round(float(height) * 4 / 3)
 
 
 def short_name(name: str, width: int = _LONGEST_NAME) -> str:
@@ -175,17 +173,15 @@ def draw_curves(
     *,
     steps: bool = False,
 ) -> None:
-    """Draw curves through points or as steps; those not in ``shown`` in thin grey behind.
+    """Draw curves through points or as steps; all but the ``shown`` in thin grey behind.
 
-    Each is narrower than the one below it, so all are seen of curves that lie on each other.
+    Each is narrower than the one below it, so curves that lie on each other are all seen.
     ``spreads`` are half of the length of a bar at each point.
     """
     every = {"drawstyle": "steps-post"} if steps else {}
     for name in (each for each in curves if each not in shown):
         axes.plot(*curves[name], color=INK, alpha=0.16, linewidth=0.8, **every)
     for place, (name, style) in enumerate(styles(shown).items()):
-        if name not in curves:
-            continue
         above = len(shown) - 1 - place
         look = {**every, "color": style["color"], "dashes": style["dashes"] or (None, None)}
         if not steps:
@@ -197,16 +193,15 @@ def draw_curves(
 
 
 def with_base(names: Sequence[str]) -> list[str]:
-    """Return the names that get curves of their own, in order after what all are compared with."""
+    """Return the names of the coloured curves, in order after the policy that all compare with."""
     return sorted(names, key=lambda name: name != BASE)[:MOST_CURVES]
 
 
 def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:
-    """Put the legend of all panels beside them, with the number of grey curves as its last line."""
+    """Put the legend of all panels next to them; its last line counts the grey curves."""
     handles: dict[str, Any] = {}
     for axes in panels:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
+        handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True)) | handles
     if others:
         (grey,) = panels[0].plot([], [], color=INK, alpha=0.3, linewidth=0.8)
         handles[f"{others} more, see the table"] = grey
@@ -223,19 +218,18 @@ def log_axis(axes: Any) -> None:
     """Have y on a logarithmic scale in plain numbers, where it is more than a factor of two."""
     values = np.concatenate([[], *(line.get_ydata() for line in axes.get_lines())])
     values = values[values > 0]
-    if not len(values) or values.max() < 2 * values.min():
-        return
-    axes.set_yscale("log")
-    _plain_numbers(axes.yaxis)
+    if len(values) and values.max() >= 2 * values.min():
+        axes.set_yscale("log")
+        _plain_numbers(axes.yaxis)
 
 
 def _plain_numbers(axis: Any) -> None:
-    """Have a logarithmic axis tell numbers as they are, for markup of powers is not read."""
+    """Write plain numbers at a logarithmic axis, without markup of powers."""
     low, high = sorted(axis.get_view_interval())
     wide = np.log10(high / low)
     subs = range(1, 10) if wide < 1 else (1, 2, 5) if wide < 3 else (1,)
     axis.set_major_locator(MaxNLocator(5) if wide < 0.5 else LogLocator(subs=subs))
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from reports.figures import style
 from serving.slo import Slo
 
-#: What is drawn, with what it is called.
+#: Columns in panels, with their titles.
 _PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
 
 
@@ -17,7 +17,7 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
     """Return the mean latency over the rate, and right of it goodput, or without an SLO mean TTFT.
 
     The table has rows of ``serving.rates.rate_sweep``; seeds are averaged, bars show their
-    standard deviation, and what no schedule can be better than is shaded.
+    standard deviation. The shade is beyond every schedule.
     """
     table = table.assign(mean_ttft_s=table["mean_ttft_ms"].astype(float) / 1000)
     groups = table.groupby(["method", "rate"], sort=True)
@@ -39,9 +39,9 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
             _shade(left, bound, 1e-9)
             most = max(float(means["ael_s"].astype(float).max()), float(bound.max()))
             left.set_ylim(0.6 * float(bound.min()), 1.5 * most)
-        told, column = "mean TTFT (s)", "mean_ttft_s"
+        title, column = "mean TTFT (s)", "mean_ttft_s"
         if "goodput" in means:
-            told, column = f"goodput (requests/s), {slo}", "goodput"
+            title, column = f"goodput (requests/s), {slo}", "goodput"
             rates = sorted(means["rate"].unique())
             look = {"color": style.INK, "alpha": 0.45, "dashes": (1, 1), "linewidth": 1.2}
             right.plot(rates, rates, **look, label="offered")
@@ -57,13 +57,13 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
             axes.set(xlabel="rate (requests/s)", xlim=(0, None))
         style.log_axis(left)
         left.set(title="mean end-to-end latency (s)")
-        right.set(title=told, ylim=(0, 1.04 * right.get_ylim()[1]))
+        right.set(title=title, ylim=(0, 1.04 * right.get_ylim()[1]))
         style.add_legend(made.figure, panels, len(order) - len(shown_names))
     return made
 
 
 def _shade(axes: Any, bound: pd.Series, end: float) -> None:
-    """Draw a bound over the rates, and shade what no schedule reaches between it and an end."""
+    """Draw a bound over the rates, and shade the side that no schedule reaches."""
     y = bound.to_numpy(dtype=float)
     look = {"color": style.INK, "marker": "s", "markersize": 3, "linewidth": 1.4}
     axes.plot(bound.index, y, **look, label="no schedule is beyond")
@@ -81,15 +81,14 @@ def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
     with style.drawing(10.2, 4.0) as made:
         panels = made.figure.subplots(1, len(_PANELS))
         style.add_title(made.figure, title)
-        for axes, (column, told) in zip(panels, _PANELS.items(), strict=True):
+        for axes, (column, name) in zip(panels, _PANELS.items(), strict=True):
             seconds = runs[column].astype(float) / 1000
-            here = {name: runs["method"].eq(name) for name in names}
+            groups = runs.assign(seconds=seconds).groupby("method", sort=False)
             curves = {
-                name: (runs.loc[those, "output_throughput"], seconds[those])
-                for name, those in here.items()
+                str(method): (each["output_throughput"], each["seconds"]) for method, each in groups
             }
-            style.draw_curves(axes, curves, shown)
+            style.draw_curves(axes, {each: curves[each] for each in names}, shown)
             style.log_axis(axes)
-            axes.set(title=told, xlabel="output tokens a second", xlim=(0, None))
+            axes.set(title=name, xlabel="output tokens a second", xlim=(0, None))
         style.add_legend(made.figure, panels[:1], len(names) - len(shown))
     return made

@@ -1,4 +1,4 @@
-"""The library with what is known of each instance, as a page that is committed."""
+"""The library with the best known values of each instance, as a committed page."""
 
 #: Pictures of schedules on its pages; one takes about half a second.
 MOST_PICTURES = 40

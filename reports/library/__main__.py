@@ -21,8 +21,8 @@ from reports.freshness import to_be_stated
 from reports.library import MOST_PICTURES
 from reports.library.sentence import proofs, runs, stale_of, state
 from reports.markdown import sentence_text
-from reports.page import Part
-from reports.tables.library import family_table, library_table
+from reports.page_parts import Part
+from reports.tables.library_values import family_table, library_table
 from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, count_option, option
 from support.committed import regenerate
 from support.outputs import OutputError
@@ -34,18 +34,18 @@ _PROGRAM = "python -m reports.library"
 #: From the page to the library's files.
 _LIBRARY = "../../instances"
 _PROOFS = f"{_LIBRARY}/best_known"
-#: The column that links a file, by the file's column.
+#: The columns with links: from the page to a folder, and the column with the file's path there.
 _LINKS = {
     "instance": (_LIBRARY, "file"),
     "upper": (_PROOFS, "schedule"),
     "certified": (_PROOFS, "certificate"),
 }
-_LINKED = "An instance links its file, UB the schedule and the certified LB its certificate."
-_END = (
-    f"`{_PROGRAM} --html DIR` writes a table of all instances and a page each. "
-    "[How values come in and are proved](../../docs/best_known.md). This page is a function of "
-    f"[the registry]({_LIBRARY}/best_known.json): `{_PROGRAM}` writes it."
-)
+_END = f"""\
+An instance links its file, UB the schedule and the certified LB its certificate.
+[Values come in and are proved](../../docs/best_known.md) by one rule.  `{_PROGRAM}` writes this
+page from [the registry]({_LIBRARY}/best_known.json), and with `--html DIR` a table of all instances
+and a page each.
+"""
 
 
 def page_text(registry: Registry, stale: int) -> str:
@@ -56,10 +56,16 @@ def page_text(registry: Registry, stale: int) -> str:
         key: [f"{folder}/{name}" if isinstance(name, str) else "" for name in frame[column]]
         for key, (folder, column) in _LINKS.items()
     }
-    note = f"{table.note} {_LINKED}"
-    still = replace(table, title="Open instances", frame=frame, note=note).linked(addresses)
-    told = map(sentence_text, (runs(registry), stale_of(registry, stale), state(table)))
-    parts: list[Part] = [*(f"{each}\n" for each in told), still, family_table(table), f"{_END}\n"]
+    still = replace(table, title="Open instances", frame=frame).linked(addresses)
+    age = sentence_text(stale_of(registry, stale))
+    origin = f"## Runs\n\n{age}\n\n{sentence_text(runs(registry))}\n"
+    parts: list[Part] = [
+        f"{sentence_text(state(table))}\n",
+        still,
+        family_table(table),
+        origin,
+        _END,
+    ]
     return markdown.page_text("The library", parts)
 
 
@@ -73,7 +79,7 @@ def page_text(registry: Registry, stale: int) -> str:
 @CHECK_OPTION
 @QUIET_OPTION
 @option("--html", "DIR", "write sortable pages and their files there", Path)
-@option("--store", "FILE | URL", "with --html: runs that the instances' pages show too")
+@option("--store", "FILE", "with --html: runs that the instances' pages show too")
 @count_option("--pictures", MOST_PICTURES, "with --html: most pictures of schedules")
 def main(options: Options) -> int:
     """Write the library's page in the checkout, or all of it as HTML elsewhere."""
@@ -83,7 +89,7 @@ def main(options: Options) -> int:
     if options.html is not None:
         return _write_site(registry, options)
     if options.store is not None:
-        raise UsageError("--store: expected --html DIR beside it, found none")
+        raise UsageError("--store: expected --html DIR with it, found none")
     page, stale = FOLDER / "README.md", len(stale_proofs(registry))
     if options.check:
         stale = to_be_stated(_PROGRAM, page, len(proofs(registry)), stale)
@@ -93,7 +99,7 @@ def main(options: Options) -> int:
 
 def _write_site(registry: Registry, options: Options) -> int:
     # Loads the drawing: a second.
-    from reports.library.site import SITE, library_pages
+    from reports.library.library_site import SITE, library_pages
 
     inputs = store_files(options.store) if options.store else []
     check_place("--html", options.html, SITE, inputs)

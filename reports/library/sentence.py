@@ -1,55 +1,53 @@
-"""The state of the library, and what it rests on, in sentences whose figures are computed."""
+"""The state of the library, and its runs, in sentences whose figures are computed."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from kvopt.best_known.entry import NO_METHODS, Proof, Registry, Value
-from reports.freshness import origin, staleness
+from reports.freshness import age_text, origin
 from reports.nightly.rows import typed
 from reports.table import Table
-from reports.tables.library import CLASSES
+from reports.tables.library_values import CLASSES
 from reports.verdict import Name, Sentence
 from support.text import counted
 
-#: What is told of a run; the registry knows nothing of machines.
-_TOLD = ("git_commit", "finished_utc", "total_seconds", "solver", "cpu", "cores", "python")
+#: Columns of a run's origin; the registry knows no machines.
+_ORIGIN = ("git_commit", "finished_utc", "total_seconds", "solver", "cpu", "cores", "python")
 
 
 def state(table: Table) -> Sentence:
     """Return how many instances are closed, and how wide the gaps of the others are.
 
-    ``table`` is from :func:`reports.tables.library.library_table`.
+    ``table`` is from :func:`reports.tables.library_values.library_table`.
     """
     gaps = table.frame["gap"]
     still = gaps[gaps > 0]
     counts = table.frame["class"].value_counts()
     proved = ", ".join(f"{counts.get(each, 0):,} {each}" for each in CLASSES[:-1])
-    told = (
+    closed = (
         f"{counted(len(gaps), 'instance')}, {len(gaps) - len(still):,} of them with UB = LB "
         f"({proved})"
     )
     if still.empty:
-        return Sentence((f"{told}.",))
-    rest = (
-        f"{told}; of the {len(still):,} others the gap is {100 * still.mean():.1f} % on average "
-        f"and {100 * still.max():.1f} % at most ("
-    )
-    return Sentence((rest, Name(table.frame["instance"].iloc[0]), ")."))
+        return Sentence((f"{closed}.",))
+    rest = f"{closed}. Open: {len(still):,}, with a gap of {100 * still.mean():.1f} % on average "
+    widest = f"and {100 * still.max():.1f} % at most ("
+    return Sentence((rest, widest, Name(table.frame["instance"].iloc[0]), ")."))
 
 
 def runs(registry: Registry) -> Sentence:
-    """Return of which commits, days and solvers the runs are that values and proofs are of."""
+    """Return commits, days and solvers of the runs behind values and proofs."""
     found = {
         (entry.instance, each.method, each.seed, each.date, each.seconds): each
         for entry in registry.instances
         for each in (entry.upper, entry.lower, entry.certified, *entry.proofs)
         if isinstance(each, Value) and each.method not in NO_METHODS
     }
-    told = [
+    lines = [
         (each.git_commit, f"{each.date}T", each.seconds, each.solver) for each in found.values()
     ]
-    return origin(typed(pd.DataFrame(told, columns=list(_TOLD[:4])), _TOLD), "Runs")
+    return origin(typed(pd.DataFrame(lines, columns=list(_ORIGIN[:4])), _ORIGIN), "Runs")
 
 
 def proofs(registry: Registry) -> list[Proof]:
@@ -58,12 +56,7 @@ def proofs(registry: Registry) -> list[Proof]:
 
 
 def stale_of(registry: Registry, stale: int) -> Sentence:
-    """Return how many proofs are stale, and what else a value rests on."""
-    return Sentence(
-        (
-            f"{staleness(len(proofs(registry)), stale, 'proof')} Schedules and certificates are "
-            "evaluated anew by ",
-            Name("kvopt best-known --check"),
-            "; a bound that is solver-reported only is of its run.",
-        )
-    )
+    """Return how many proofs are stale, and the command that evaluates the rest."""
+    age = age_text(len(proofs(registry)), stale, "proof")
+    command = Name("kvopt best-known --check")
+    return Sentence((age, " ", command, " evaluates schedules and certificates anew."))

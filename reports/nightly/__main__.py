@@ -1,4 +1,4 @@
-"""Command: the tables of a night and what is worse in them, ``python -m reports.nightly``."""
+"""Command: the tables of a night and its losses, ``python -m reports.nightly``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kvopt.sweeps.plan import plan
 from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
 from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.compare import compare
-from reports.nightly.page import comparison_text, readme_text, texts
+from reports.nightly.night_pages import comparison_text, readme_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
 from support.checkout import ROOT, require_checkout
 from support.command import CHECK_OPTION, Command, Options, option
@@ -50,7 +50,7 @@ _PROGRAM = "python -m reports.nightly"
     codes="0 as good as the committed rows; 1 the night failed, or --check found a stale file; "
     "2 bad usage, or a store or file that cannot be read",
 )
-@option("--store", "FILE | URL", "in which the suite has been run")
+@option("--store", "FILE", "in which the suite has been run")
 @option("--suite", "SUITE", "(default: nightly)", default="nightly")
 @option("--out", "DIR", "where the tables go", Path)
 @option("--update", is_flag=True, help="replace the committed tables, with --store the rows too")
@@ -59,19 +59,16 @@ def main(options: Options) -> int:
     """Build the nightly tables and compare them with the committed rows."""
     if options.check:
         return _check()
-    wanted = "expected --check, --update, or --store STORE with either --out DIR or --update"
     if (options.out is None) == (not options.update) or (options.out and options.store is None):
-        raise UsageError(wanted)
+        wanted = "--check, --update, or --store STORE with either --out DIR or --update"
+        raise UsageError(f"expected {wanted}")
     if options.update:
         require_checkout("--out DIR names another folder")
     reference = read_rows(FOLDER / ROWS) if (FOLDER / ROWS).exists() else None
     if options.store is None:
-        kept = (FOLDER / ROWS).read_text(encoding="utf-8")
-        rows = read_rows(FOLDER / ROWS)
-        write_files(FOLDER, texts(rows, known_values()) | {ROWS: kept}, _NIGHT)
-        _update_readme(rows)
-        return 0
-    now = _stored(options.store, options.suite)
+        now = read_rows(FOLDER / ROWS)
+    else:
+        now = _stored(options.store, options.suite)
     if options.out is not None:
         check_place("--out", options.out, _NIGHT, [*store_files(options.store), FOLDER / ROWS])
     comparison = None if reference is None else compare(reference, now, known_values())
@@ -80,14 +77,17 @@ def main(options: Options) -> int:
         files[_COMPARISON] = comparison_text(comparison)
     write_files(FOLDER if options.update else options.out, files, _NIGHT)
     if options.update:
-        _update_readme(now)
+        for path, text in _readme(now).items():
+            path.write_text(text, "utf-8")
+    if options.store is None:
+        return 0
     if comparison is None:
         print(f"no {ROWS} to compare with")
         return 0
     for line in comparison.failures:
         print(f"{_PROGRAM}: FAILED: {line}", file=sys.stderr)
     print(comparison_text(comparison).split("\n\n")[1])
-    # What replaces the reference has been looked at by whoever asked for it.
+    # The user has looked at rows that replace the reference.
     return 1 if comparison.failures and not options.update else 0
 
 
@@ -98,19 +98,8 @@ def _readme(rows: pd.DataFrame, stale: int | None = None) -> dict[Path, str]:
     return {README: readme_text(README.read_text("utf-8"), rows, known_values(), stale)}
 
 
-def _update_readme(rows: pd.DataFrame) -> None:
-    for path, text in _readme(rows).items():
-        path.write_text(text, "utf-8")
-
-
 def _stored(location: str, name: str) -> pd.DataFrame:
-    """Return the rows of the suite as it is planned now.
-
-    Raises
-    ------
-    RowsError
-        If a run is not stored.
-    """
+    """Return the rows of the suite as it is planned now; RowsError if a run is not stored."""
     suite = read_suite(name)
     sections = {task.key: task.section for task in plan(suite.sections)}
     with closing(Store(location, readonly=True)) as store:
@@ -124,8 +113,6 @@ def _stored(location: str, name: str) -> pd.DataFrame:
 
 
 def _check() -> int:
-    if not (FOLDER / ROWS).exists():
-        raise RowsError(f"{FOLDER / ROWS}: there is none")
     rows = read_rows(FOLDER / ROWS)
     stale = to_be_stated(_PROGRAM, FOLDER / "README.md", len(rows), stale_rows(rows))
     files = texts(rows, known_values(), stale)

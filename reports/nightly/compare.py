@@ -1,4 +1,4 @@
-"""Compares the rows of a night with the committed ones: what is lost, what is better, what slower.
+"""Compares the rows of a night with the committed ones: lost, better, and slower runs.
 
 A pure function of both tables.  Times never fail a night: machines differ.
 """
@@ -15,8 +15,7 @@ import pandas as pd
 from reports.nightly.rows import RUN
 from reports.results import BestKnown, Results
 
-#: Share by which a bound may be less than before: it comes from floating-point prices, and another
-#: processor may round them otherwise.
+#: Share by which a bound may be less than before: another processor may round its prices otherwise.
 BOUND_SLACK = 1e-4
 #: A run counts as slower from this factor and these seconds on.
 SLOWER_FACTOR = 2.0
@@ -51,30 +50,28 @@ def compare(
     A night fails on a schedule that the checker refused, a bound above a schedule of the night, of
     the reference or of the registry, a run that is missing or broke, an optimum that is no longer
     proved or is another one, and, in reproducible sections, a worse TEL or a worse bound (by more
-    than ``BOUND_SLACK``). Other sections fail only on what time cannot excuse.
+    than ``BOUND_SLACK``). Other sections fail only on losses that time cannot excuse.
     """
+    before, after = map(_by_run, (reference, now))
     failures = [
-        f"{_told(row)}: the checker refused a schedule: {row['detail']}"
-        for row in _records(now[now["status"] == "refused"])
+        f"{_run_text(row)}: the checker refused a schedule: {row['detail']}"
+        for row in after.values()
+        if row["status"] == "refused"
     ]
     failures += [f"CONTRADICTION {line}" for line in _contradictions(reference, now, best_known)]
-    before, after = (
-        {tuple(row[name] for name in RUN): row for row in _records(rows)}
-        for rows in (reference, now)
-    )
     better: list[str] = []
-    changed = [f"{_told(row)}: new" for run, row in after.items() if run not in before]
+    changed = [f"{_run_text(row)}: new" for run, row in after.items() if run not in before]
     slower: list[str] = []
     for run, old in before.items():
         if (new := after.get(run)) is None:
-            failures.append(f"{_told(old)}: this run is missing")
+            failures.append(f"{_run_text(old)}: this run is missing")
             continue
         worse = list(_worse(old, new))
         (failures if _judged(old) or _serious(old, new) else changed).extend(worse)
         better += _better(old, new) if not worse and _judged(old) else []
         took, takes = float(old["seconds"]), float(new["seconds"])
         if takes >= SLOWER_FACTOR * took and takes - took >= SLOWER_SECONDS:
-            slower.append(f"{_told(old)}: {took:.1f} s before, now {takes:.1f} s")
+            slower.append(f"{_run_text(old)}: {took:.1f} s before, now {takes:.1f} s")
     both = len(before.keys() & after.keys())
     return Comparison(tuple(failures), tuple(better), tuple(changed), tuple(slower), both)
 
@@ -82,20 +79,20 @@ def compare(
 def _contradictions(
     reference: pd.DataFrame, now: pd.DataFrame, best_known: BestKnown | None
 ) -> list[str]:
-    """Return contradictions in which the night has a part; those of the reference alone are old."""
+    """Return contradictions in which the night has a part; the reference's own are old."""
     together = pd.concat([now, reference], ignore_index=True)
     together["key"] = [str(position) for position in range(len(together))]
-    told = best_known or {}
-    old = set(map(str, Results(reference.assign(key="r"), told).contradictions))
-    found = map(str, Results(together, told).contradictions)
+    known = best_known or {}
+    old = set(map(str, Results(reference.assign(key="r"), known).contradictions))
+    found = map(str, Results(together, known).contradictions)
     return [each for each in found if each not in old]
 
 
 def _worse(old: Row, new: Row) -> Iterator[str]:
-    """Yield what the new row shows less of than the old one."""
-    where = _told(old)
+    """Yield the losses of the new row against the old one."""
+    where = _run_text(old)
     if new["status"] in _BROKEN and old["status"] not in _BROKEN:
-        if new["status"] != "refused":  # told already
+        if new["status"] != "refused":  # is in the failures already
             yield f"{where}: {old['status']} before, now {new['status']}: {new['detail']}"
         return
     if old["status"] == "optimal":
@@ -128,7 +125,7 @@ def _serious(old: Row, new: Row) -> bool:
 
 
 def _better(old: Row, new: Row) -> Iterator[str]:
-    where, tel, bound = _told(old), new["tel"], new["lower_bound"]
+    where, tel, bound = _run_text(old), new["tel"], new["lower_bound"]
     if new["status"] == "optimal" and old["status"] != "optimal":
         yield f"{where}: {old['status']} before, now optimal"
     elif old["role"] != "bounds" and _better_tel(tel, old["tel"]):
@@ -138,16 +135,19 @@ def _better(old: Row, new: Row) -> Iterator[str]:
 
 
 def _better_tel(first: int | None, second: int | None) -> bool:
-    """Tell whether the first TEL is less than the second; a missing one is worse than any."""
+    """Return whether the first TEL is less than the second; a missing one is worse than any."""
     return first is not None and (second is None or first < second)
 
 
-def _records(rows: pd.DataFrame) -> list[Row]:
+def _by_run(rows: pd.DataFrame) -> dict[tuple[Any, ...], Row]:
     plain = rows.astype(object).where(rows.notna(), None)
-    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
+    records = [
+        {str(name): value for name, value in row.items()} for row in plain.to_dict("records")
+    ]
+    return {tuple(row[name] for name in RUN): row for row in records}
 
 
-def _told(row: Row) -> str:
+def _run_text(row: Row) -> str:
     return f"{row['section']}: {row['method']} on {row['instance']}, seed {row['seed']}"
 
 

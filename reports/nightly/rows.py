@@ -14,17 +14,17 @@ from support.inputs import read_whole
 
 _DECLARED = {column.name: column for column in columns()}
 _TOGETHER = {name: column for name, column in _DECLARED.items() if not column.apart}
-#: What differs from machine to machine and from night to night.
+#: Columns that differ from machine to machine and from night to night.
 TIMING = tuple(name for name, column in _TOGETHER.items() if column.part in ("took", "origin"))
 #: The digest of the method's sources, which the oldest rows lack.
 _CODE = "code"
-#: What the suite says of a section stands beside its name.
+#: The section's role stands next to its name.
 COLUMNS = (
     *("section", "role", "reproducible"),
     *(name for name in _TOGETHER if name != "section"),
     _CODE,
 )
-#: What one run is told by from night to night; the sources may change in between.
+#: The key of one run from night to night; the sources may change in between.
 RUN = ("section", "instance", "instance_sha256", "method", "seed")
 
 
@@ -42,8 +42,7 @@ def nightly_rows(frame: pd.DataFrame, suite: Suite, sections: Mapping[str, str])
     by_name = {section.name: section for section in suite.sections}
     rows["role"] = [by_name[name].role for name in rows["section"]]
     rows["reproducible"] = [by_name[name].reproducible for name in rows["section"]]
-    order = {name: position for position, name in enumerate(by_name)}
-    rows["place"] = rows["section"].map(order)
+    rows["place"] = rows["section"].map({name: at for at, name in enumerate(by_name)})
     rows = rows.sort_values(["place", "instance", "instance_sha256", "method", "seed"])
     return typed(rows.reset_index(drop=True))
 
@@ -54,32 +53,23 @@ def rows_text(rows: pd.DataFrame) -> str:
 
 
 def read_rows(path: Path, named: Sequence[str] = COLUMNS) -> pd.DataFrame:
-    """Read what :func:`rows_text` made of rows with these columns.
+    """Read a file of :func:`rows_text` with these columns.
 
-    Raises
-    ------
-    RowsError
-        If the file is missing, damaged, or lacks a column.
+    Raises RowsError if the file is missing, damaged, or lacks a column.
     """
     try:
         text = io.BytesIO(read_whole(path))
         whole = {name: "Int64" for name, each in _DECLARED.items() if each.kind is int}
-        empty = {name: [""] for name in _numbers()}
+        empty = {name: [""] for name, each in _DECLARED.items() if each.kind is not str}
         rows = pd.read_csv(text, dtype=whole, keep_default_na=False, na_values=empty)
         named = [each for each in named if each != _CODE or each in rows]
-        for column in named:
-            if column not in rows:
-                raise RowsError(f"{path}: expected the column {column!r}, found none")
+        lacking = [column for column in named if column not in rows]
+        if lacking:
+            raise ValueError(f"expected the column {lacking[0]!r}, found none")
         return typed(rows, named)
-    except RowsError:
-        raise
     except (OSError, ValueError, TypeError, pd.errors.ParserError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise RowsError(f"{path}: {reason}") from None
-
-
-def _numbers() -> list[str]:
-    return [name for name, column in _DECLARED.items() if column.kind is not str]
 
 
 def typed(rows: pd.DataFrame, named: Sequence[str] = COLUMNS) -> pd.DataFrame:

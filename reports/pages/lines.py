@@ -8,10 +8,10 @@ from functools import cached_property
 
 import pandas as pd
 
-from reports.interval import share_text
+from reports.table import write_column, write_share
 from schedules.gap import gaps
 
-#: Of rows, what a page shows or asks for; each column costs in every selection.
+#: Columns of rows that a page needs; each column costs in every selection.
 _COLUMNS = ["id", "label", "seed", "status", "tel", "lower_bound", "seconds", "peak_memory"]
 _COLUMNS += ["nodes", "engine", "superseded", "unbounded", "preempts", "believed", "in_seconds"]
 _COLUMNS += ["finished_utc", "key", "incumbents", "bounds"]
@@ -63,15 +63,9 @@ class PageLines:
         identity = ordered["id"]
         upper = ordered["tel"].where(~ordered["preempts"]).groupby(identity).cummin()
         lower = ordered["lower_bound"].where(ordered["believed"]).groupby(identity).cummax()
-        best = {
-            "best_upper": upper.groupby(identity).ffill(),
-            "best_lower": lower.groupby(identity).ffill(),
-        }
-        better = pd.Series(False, ordered.index)
-        for each in best.values():
-            before = each.groupby(identity).shift()
-            better |= (each.notna() & each.ne(before).fillna(True)).astype(bool)
-        return Lines(ordered.assign(**best)[better])
+        best = pd.DataFrame({"best_upper": upper, "best_lower": lower}).groupby(identity).ffill()
+        changed = best.notna() & best.ne(best.groupby(identity).shift()).fillna(True)
+        return Lines(ordered.join(best)[changed.any(axis=1).astype(bool)])
 
     @cached_property
     def losing(self) -> Lines:
@@ -85,7 +79,7 @@ class PageLines:
     def losses(self) -> Lines:
         """One line a policy, the least TEL first: label, tel, spread, over, each and gap.
 
-        tel is the mean over the seeds, over and each are what it is above UB, in all and a request.
+        tel is the mean over the seeds; over and each are above UB, in all and a request.
         """
         own = self._policies[self._policies["tel"].notna()]
         groups = own.groupby(["id", "label"], sort=True)
@@ -110,7 +104,7 @@ class PageLines:
                 "spread": own["tel"].astype(float).groupby([own["id"], own["label"]]).std(),
                 "over": pd.Series(over, lines.index, dtype=object),
                 "each": (tel.astype("Float64") - upper) / requests,
-                "gap": share_text(low, high),
+                "gap": write_column(write_share, low, high),
             }
         )
         return Lines(made.reset_index().sort_values(["tel", "label"]))

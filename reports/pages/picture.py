@@ -1,4 +1,4 @@
-"""The pictures of an instance: the best schedules, and what the best policy loses, as text."""
+"""The pictures of an instance: the best schedules, and the losses of policies against them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from instances import Instance
 from instances.files import parse_instance
@@ -33,7 +32,7 @@ class Documents(Protocol):
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of schedules, or in its place the reason why there is none, as its ``note``.
+    """A picture of schedules, or else the reason why there is none, as its ``note``.
 
     Its file's name is the page's and ends in ``mark``.  With the ``name`` of a policy, which may
     hold anything, and its ``loss`` it is folded away.
@@ -63,9 +62,9 @@ class Losing:
 
 STORED = "Best schedule of this store"
 _KNOWN = "Best known schedule"
-_BESIDE = "Best schedule above that of"
+_ABOVE = "Best schedule above that of"
 _NOTE = "KV memory held over time under the limit M, and requests that run and wait."
-_BESIDE_NOTE = (
+_ABOVE_NOTE = (
     "Both over the same times and tokens: where the lower one runs other requests "
     "or leaves room, it loses."
 )
@@ -76,8 +75,8 @@ def draw_pictures(
 ) -> list[Picture]:
     """Return the best stored schedule, the best known one, and the best above each policy's.
 
-    ``line`` is the instance's, of :func:`reports.references.references`; its bound is that of all
-    titles, whatever the runs had.  ``known`` is the file of a better schedule, of the registry.
+    ``line`` is the instance's, of :func:`reports.references.references`; all titles have its bound,
+    whatever the runs had.  ``known`` is the file of a better schedule, of the registry.
     """
     described = store.instance(str(line["instance_sha256"]))
     if described is None:
@@ -89,16 +88,18 @@ def draw_pictures(
         if best is not None:
             best = bounded(best, line)
             if line["upper_key"] == line["found_key"]:
-                # The name of the tables, which a file of one's own gives itself.
+                # The name in the tables, which a custom file gives itself.
                 best = replace(best, method=str(line["upper_by"]))
-            made.append(Picture(STORED, _NOTE, _svg(picture_of(instance, best))))
+            svg = picture_image(picture_of(instance, best), "svg").decode()
+            made.append(Picture(STORED, _NOTE, svg))
         elif known is None:
             made.append(Picture(STORED, reason))
         if known is not None:
             best = bounded(read_schedule(known), line)
             if not (verdict := check_schedule(instance, best)).valid:
                 return [*made, Picture(STORED, f"Not drawn: {verdict}")]
-            made.append(Picture(_KNOWN, _NOTE, _svg(picture_of(instance, best)), ".best-known"))
+            svg = picture_image(picture_of(instance, best), "svg").decode()
+            made.append(Picture(_KNOWN, _NOTE, svg, ".best-known"))
         if best is not None:
             made += _pairs(store, instance, best, policies, line)
     except StoreError:
@@ -111,7 +112,7 @@ def draw_pictures(
 def bounded(schedule: Schedule, line: Mapping[str, Any]) -> Schedule:
     """Return a schedule with OPT or the certified bound of its instance's page.
 
-    What a solver reports alone enters no gap of a picture.
+    The report of a solver alone enters no gap of a picture.
     """
     bound = line["certified"] if pd.isna(line["opt"]) else line["opt"]
     lower = None if pd.isna(bound) else int(bound)
@@ -129,13 +130,12 @@ def _pairs(
     """Yield the best schedule above each policy's, over the same axes."""
     for place, policy in enumerate(policies):
         other, _ = _stored(store, policy.key, instance)
-        if other is None:
-            continue
-        named = replace(bounded(other, line), method=policy.name)
-        svg = _svg(pair_picture(instance, best, named))
-        loss = f"loses {written(policy.gap, 'share')}"
-        mark = f".beside-{place + 1}" if place else ".beside"
-        yield Picture(_BESIDE, _BESIDE_NOTE, svg, mark, policy.name, loss)
+        if other is not None:
+            named = replace(bounded(other, line), method=policy.name)
+            svg = picture_image(pair_picture(instance, best, named), "svg").decode()
+            loss = f"loses {written(policy.gap, 'share')}"
+            mark = f".beside-{place + 1}" if place else ".beside"
+            yield Picture(_ABOVE, _ABOVE_NOTE, svg, mark, policy.name, loss)
 
 
 def _stored(store: Documents, key: str, instance: Instance) -> tuple[Schedule | None, str]:
@@ -148,7 +148,3 @@ def _stored(store: Documents, key: str, instance: Instance) -> tuple[Schedule | 
     schedule = Schedule(**{name: value for name, value in document.items() if name != "schema"})
     verdict = check_schedule(instance, schedule)
     return (schedule, "") if verdict.valid else (None, f"Not drawn: {verdict}")
-
-
-def _svg(figure: Figure) -> str:
-    return picture_image(figure, "svg").decode()

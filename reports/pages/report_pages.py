@@ -1,4 +1,4 @@
-"""The pages of a report: which instances have one, and what is drawn on each."""
+"""The pages of a report: the instances with a page, and the pictures on each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.figures.style import try_drawing
-from reports.page import Figure
+from reports.page_parts import Figure
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.lines import PageLines
 from reports.pages.picture import STORED, Documents, Losing, Picture, draw_pictures
@@ -26,7 +26,7 @@ from support.progress import telling
 #: Policies of one page whose schedules are drawn below the best one.
 MOST_LOSING = 6
 _LONGEST = 60
-#: What a file name is made of without change; no dot, so no ``..`` and no second suffix.
+#: Names of files that stay as they are; no dot, so no ``..`` and no second suffix.
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 #: Names of devices on some systems, whatever the suffix.
 _RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d|index|readme")
@@ -44,7 +44,7 @@ def named_instances(
 
 
 def page_names(reference: pd.DataFrame, most: int, named: Sequence[str] = ()) -> dict[str, str]:
-    """Return the file name of each instance that gets a page: first those that are ``named``."""
+    """Return the file name of each instance that gets a page, the ``named`` ones first."""
     read = reference[reference["sha"].str.startswith("unread ").eq(False)]
     ordered = read.sort_values(["family", "n", "instance", "sha"])
     pairs = list(zip(ordered["instance"], ordered["sha"], strict=True))
@@ -58,7 +58,7 @@ def slugs(names: Sequence[tuple[str, str]]) -> list[str]:
     """Return one file name (without suffix), safe on every system, for each pair of name and hash.
 
     A plain name stays as it is. Every other one, and every one that two identities share, gets a
-    part of the hash of both: no two pairs share a file, nor where case is ignored.
+    part of the hash of both. So no two pairs share a file, also where case is ignored.
     """
     shared = Counter(name for name, _ in names)
     return [_slug(name, identity, alone=shared[name] == 1) for name, identity in names]
@@ -84,10 +84,9 @@ def report_pages(
 ) -> list[InstancePage]:
     """Return the pages of the instances of :func:`page_names`, which are drawn in that order.
 
-    ``rows`` are those of the results that are shown; an instance may have none.  After so many
-    ``pictures`` no page gets any more, but those of :func:`named_instances` their best schedule; as
-    many instances, the widest gaps first, get one of their bounds over time.  ``command`` is what
-    draws more of them.
+    ``rows`` are the shown ones of the results; an instance may have none.  After so many
+    ``pictures`` no page gets any more, except that ``named`` instances get their best schedule.  As
+    many instances, the widest gaps first, get their bounds over time.  ``command`` draws more.
     """
     reference = results.reference.loc[list(names)]
     lines = PageLines(rows[rows["id"].isin(list(names))], reference)
@@ -97,13 +96,13 @@ def report_pages(
     about = zip(names.items(), reference.itertuples(index=False, name=None), strict=True)
     for (identity, name), values in telling(list(about), "pages of instances made"):
         line = dict(zip(map(str, reference.columns), values, strict=True))
-        key, told = str(line["found_key"]), results.best_known.get(str(line["sha"]), {})
-        better = None if line["upper_key"] else told.get("schedule")
+        registered = results.best_known.get(str(line["sha"]), {})
+        better = None if line["upper_key"] else registered.get("schedule")
         if store is not None and (left > 0 or (pictures and identity in named)):
             policies = _losing(lines.losing.of(identity)) if left > 0 else []
             drawn = draw_pictures(store, line, policies, better)
             left -= sum(bool(each.svg) for each in drawn)
-        elif key or better:
+        elif line["found_key"] or better:
             drawn = [Picture(STORED, f"Not drawn here; {command} --pictures N draws more.")]
         else:
             drawn = [Picture(STORED, "No schedule is stored.")]
@@ -112,8 +111,8 @@ def report_pages(
             draw = partial(bounds_figure, traced, line["upper"], line["lower"])
             if (bounds := try_drawing(f"bounds on {name}", draw)) is not None:
                 drawn.append(Picture("UB and LB over time", BOUNDS_NOTE, bounds.svg, ".bounds"))
-        of_it = [each for each in results.contradictions if each.sha == line["sha"]]
-        made.append(make_page(name, identity, line, lines, of_it, told, drawn))
+        wrong = [each for each in results.contradictions if each.sha == line["sha"]]
+        made.append(make_page(name, identity, line, lines, wrong, registered, drawn))
     return made
 
 

@@ -6,24 +6,22 @@ from dataclasses import replace
 
 import pandas as pd
 
+from reports.per_instance import spread_note, spread_of_runs
 from reports.rows import MARK_NOTE
-from reports.spread import spread_note, spread_of_runs
 from reports.table import Column, Table, columns
 
 _NOTE_KNOWN = (
-    "Gap = (TEL − OPT) / TEL over the runs whose instance has an optimum to compare with: by "
-    "construction, as its file states, or LB = UB. Mean, median and worst are over the runs with a "
-    "schedule; in the penalised mean a run without one counts with a gap of 100 %. Share optimal "
-    "is of all runs. “One proof” counts instances whose optimum rests on one proof or one argument."
+    "Runs whose instance has an optimum to compare with: by construction, as its file states, or "
+    "LB = UB. Mean, median and worst are over the runs with a schedule."
 )
 _NOTE_OPEN = (
     "Instances whose optimum is open. The gap to the best bound, (TEL − LB) / TEL, is at least the "
-    "gap to OPT; the gap to the best schedule, (TEL − UB) / TEL, is at most it. Neither is the gap "
-    "to OPT, and these rows are not in the table of known optima."
+    "gap to OPT; the gap to the best schedule, (TEL − UB) / TEL, is at most it."
 )
-_RANKED = (
-    " Ranked within each family by the penalised mean{to}, of the policies within the problem "
-    "those that were run on every instance of the family that is counted here. " + MARK_NOTE
+_PENALISED = "a run without a schedule counts with a gap of 100 %."
+_RANK = (
+    "by the penalised mean{to}, among policies within the problem that were run on every instance "
+    "of the family here."
 )
 _SOLVERS = " Solvers only, the least penalised mean{to} first; they begin with a policy's schedule."
 
@@ -38,10 +36,11 @@ def gaps_to_optimum(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     frame["alone"] = alone.groupby(["family", "label"])["id"].nunique()
     frame["alone"] = frame["alone"].fillna(0).astype(int)
     shown = (
-        Column("gap_opt_mean", "mean gap", "share"),
-        Column("penalised", "mean, penalised", "share", spread="spread"),
-        *columns("share", gap_opt_median="median gap", gap_opt_max="worst gap", optimal="optimal"),
-        Column("alone", "one proof", "count"),
+        Column("gap_opt_mean", "mean gap", "share", note="(TEL − OPT) / TEL."),
+        Column("penalised", "mean, penalised", "share", spread="spread", note=_PENALISED),
+        *columns("share", gap_opt_median="median gap", gap_opt_max="worst gap"),
+        Column("optimal", "optimal", "share", note="share of all runs."),
+        Column("alone", "one proof", "count", note="instances whose OPT rests on one proof."),
     )
     made = Table("gaps", "Gap to OPT", _NOTE_KNOWN, shown, _ordered(frame, known))
     return _ranked(made, "", engines=engines)
@@ -54,7 +53,7 @@ def gaps_to_bounds(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     frame = _ordered(_lines(unknown, "gap_upper", "gap_lower"), unknown)
     shown = (
         Column("gap_upper_mean", "to UB: mean", "share"),
-        Column("penalised", "to UB: mean, penalised", "share", spread="spread"),
+        Column("penalised", "to UB: mean, penalised", "share", spread="spread", note=_PENALISED),
         *columns("share", gap_upper_median="to UB: median", gap_upper_max="to UB: worst"),
         *columns("share", gap_lower_mean="to LB: mean", gap_lower_median="to LB: median"),
         Column("gap_lower_max", "to LB: worst", "share"),
@@ -78,17 +77,17 @@ def _lines(runs: pd.DataFrame, *gaps: str) -> pd.DataFrame:
 
 
 def _ranked(made: Table, to: str, *, engines: bool) -> Table:
-    """Return a table with its first columns and how it is ranked, of policies or solvers."""
+    """Return a table with its first columns and its rule of ranks, of policies or solvers."""
+    rank = () if engines else (Column("rank", "rank", "count", note=_RANK.format(to=to)),)
     shown = (
         Column("family", "family", "name"),
-        *columns("count", **({} if engines else {"rank": "rank"})),
+        *rank,
         Column("label", "solver" if engines else "policy", "name"),
         *columns("count", instances="instances", runs="runs", unsolved="no schedule"),
         *made.columns,
     )
-    note = made.note + (_SOLVERS if engines else _RANKED).format(to=to)
-    note += spread_note(made.frame["spread"])
-    made = replace(made, columns=shown, note=note)
+    note = made.note + (_SOLVERS.format(to=to) if engines else f" {MARK_NOTE}")
+    made = replace(made, columns=shown, note=note + spread_note(made.frame["spread"]))
     return made.of_solvers() if engines else made
 
 
@@ -96,14 +95,12 @@ def _ordered(frame: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the lines by family and rank, those without one by their mean after all others."""
     lines = frame.reset_index()
     of_family = runs.groupby("family")["id"].nunique()
-    marked = runs.groupby("label")["marked"].first()
-    compared = lines["instances"].eq(lines["family"].map(of_family)) & ~lines["label"].map(
-        marked
-    ).astype(bool)
+    marked = lines["label"].map(runs.groupby("label")["marked"].first()).astype(bool)
+    compared = lines["instances"].eq(lines["family"].map(of_family)) & ~marked
+    means = lines["penalised"].astype(float)
     # Equal means are equal in rank.
-    means = lines["penalised"].astype(float).round(9).where(compared)
-    lines["rank"] = means.groupby(lines["family"]).rank(method="min").astype("Int64")
-    lines["_mean"] = lines["penalised"].astype(float)
+    ranks = means.round(9).where(compared).groupby(lines["family"]).rank(method="min")
+    lines = lines.assign(rank=ranks.astype("Int64"), _mean=means)
     order = ["family", "rank", "_mean", "label"]
     return lines.sort_values(order, na_position="last", ignore_index=True).drop(columns="_mean")
 

@@ -9,20 +9,22 @@ from reports.table import Column, Table, columns, time_column
 from schedules.evidence import STANDINGS
 from schedules.gap import gaps
 
-_IN_ROUNDS = (
-    "UB: the best checked schedule (TEL, rounds). LB: the best bound that is believed, which is "
-    "certified (proved in integers), by construction, or solver-reported only. OPT is "
+_NOTES = {
+    ROUNDS: "UB: the best checked schedule (TEL, rounds). LB: the best bound that is believed. "
+    "Gap = (UB − LB) / UB.",
+    SECONDS: "Instances in seconds, each with its batch time. UB: the total latency of the best "
+    "checked schedule. LB: the best bound that is believed. Both are in seconds. Gap = (UB − LB) / "
+    "UB: no schedule saves a larger share.",
+}
+_LB_IS = (
+    "certified (proved in integers), by construction (it follows from how the instance is made), "
+    "or solver-reported only."
+)
+_OPT = (
     "known where two proofs show it that share neither model code nor argument; “one argument "
-    "only” means that two share the argument, “one proof only” that LB = UB rests on less. “By "
-    "construction”: the value of OPT follows from the instance's construction, and nothing shows "
-    "that UB is optimal. Gap = (UB − LB) / UB."
+    "only” where two share the argument, “one proof only” where LB = UB rests on less."
 )
-_IN_SECONDS = (
-    "Instances in seconds, each with its batch time. UB: the total latency of the best checked "
-    "schedule, LB: the best bound that is believed, both in seconds. Gap = (UB − LB) / UB: no "
-    "schedule saves a larger share."
-)
-#: What the slugs of the tables of runs begin with.
+#: The beginning of the slugs of the tables of runs.
 RUNS = "runs"
 #: Lines of the page's table of runs.
 MOST_RUNS = 1000
@@ -30,7 +32,6 @@ _FIRST_RUNS = (
     "The first runs by family, size, instance and method. The store holds all of them: "
     "evaluate.py --export writes them as Parquet or CSV."
 )
-_NOTES = {ROUNDS: _IN_ROUNDS, SECONDS: _IN_SECONDS}
 
 
 def instance_table(reference: pd.DataFrame, runs: pd.DataFrame, unit: TimeUnit) -> Table:
@@ -48,10 +49,10 @@ def instance_table(reference: pd.DataFrame, runs: pd.DataFrame, unit: TimeUnit) 
         time_column("upper", "UB", unit),
         Column("upper_by", "UB by", "name"),
         time_column("lower", "LB", unit),
-        Column("lower_kind", "LB is"),
+        Column("lower_kind", "LB is", note=_LB_IS),
         Column("lower_by", "LB by", "name"),
         Column("gap", "gap", "share"),
-        Column("shown", "OPT", "text"),
+        Column("shown", "OPT", "text", note=_OPT),
         Column("runs", "runs", "count"),
     )
     return Table("instances", "Instances", _NOTES[unit], shown, frame)
@@ -66,8 +67,11 @@ def run_table(runs: pd.DataFrame, unit: TimeUnit) -> Table:
 
 def run_columns(unit: TimeUnit) -> tuple[Column, ...]:
     """Return the columns of runs."""
-    shown = (
-        *columns("name", instance="instance", batch_time="batch time", label="method"),
+    batch_time = () if unit is ROUNDS else columns("name", batch_time="batch time")
+    return (
+        *columns("name", instance="instance"),
+        *batch_time,
+        Column("label", "method", "name"),
         Column("seed", "seed", "count"),
         Column("status", "status", "name"),
         time_column("tel", "TEL", unit),
@@ -77,4 +81,3 @@ def run_columns(unit: TimeUnit) -> tuple[Column, ...]:
         Column("peak_memory", "peak memory, MB", "megabytes"),
         Column("nodes", "nodes", "count"),
     )
-    return tuple(each for each in shown if each.key != "batch_time" or unit is not ROUNDS)

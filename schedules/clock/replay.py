@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from instances import Instance
-from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
+from instances.batch_time import NANOSECONDS, BatchTime, BatchTimeError, parse_batch_time
 from schedules.clock.runs import Run, runs_of
 from schedules.model import Schedule
 from schedules.verdict import Verdict, malformed
@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
     """Rounds between which nothing changes but the tokens read, ``decoding`` more in each.
 
     There is one where something is prefilled.  They follow each other without a gap from ``begin``
-    to ``end`` (ns); the sums are those of the first, as in ``instances.batch_time.Batch``.
+    to ``end`` (ns); the sums are of the first round, as in ``instances.batch_time.Batch``.
     """
 
     first: int
@@ -94,7 +94,8 @@ def replay(instance: Instance, schedule: Schedule) -> Replay:
     ends = {each.first + each.rounds: each.end for each in stretches}
     times = []
     for request, of_request in zip(instance.requests, runs, strict=True):
-        arrival = _nanoseconds(request.arrival)
+        # The one rule of rounding, half to even.
+        arrival = round(request.arrival * NANOSECONDS)
         for run in of_request:
             if begins[run.first_chunk] < arrival:
                 raise ReplayError(
@@ -109,11 +110,6 @@ def replay(instance: Instance, schedule: Schedule) -> Replay:
                 )
         times.append(_times(request.prompt + request.output, arrival, of_request, begins, ends))
     return Replay(batch_time, stretches, times, runs)
-
-
-def _nanoseconds(seconds: float) -> int:
-    """Return an arrival in nanoseconds, by the one rule of rounding (half to even)."""
-    return round(seconds * 10**9)
 
 
 def _times(
@@ -171,10 +167,8 @@ def _stretches(
                 break  # all has ended
             raise ReplayError(malformed(f"round {shown(number)} has no batch"))
         time = _begin(number, time, gaps)
-        sums = (
-            *(prefilled.get(number, 0), squares.get(number, 0)),
-            *(decoding, constant + decoding * number),
-        )
+        prefill = prefilled.get(number, 0), squares.get(number, 0)
+        sums = *prefill, decoding, constant + decoding * number
         end = time + _duration(batch_time, sums, following - number)
         stretches.append(Stretch(number, following - number, time, end, *sums))
         time = end
@@ -211,10 +205,9 @@ def _duration(batch_time: BatchTime, sums: tuple[int, int, int, int], rounds: in
     x = base + per_prefill * prefilled + per_square * squares
     x += per_decode * decoding + per_read * read
     y = per_read * decoding
+    if x == 0 == y:
+        return rounds  # a round of no time takes one nanosecond
     if x == 0:
-        # A round of no time takes one nanosecond.
-        if y == 0:
-            return rounds
         return 1 + _duration(
             batch_time, (prefilled, squares, decoding, read + decoding), rounds - 1
         )

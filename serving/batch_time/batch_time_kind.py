@@ -8,12 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from instances.batch_time import (
-    MOST_PICOSECONDS,
-    PICOSECONDS_PER_MS,
-    BatchTime,
-    BatchTimeError,
-)
+from instances.batch_time import MOST_PICOSECONDS, PICOSECONDS_PER_MS, BatchTime, BatchTimeError
 from support.text import printable
 
 #: Decimal numbers in ASCII digits, of a length that costs nothing to read.
@@ -23,7 +18,7 @@ _INTEGER = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Option:
-    """Option in the parentheses of a model: a name, the text of its default, its meaning."""
+    """Option of a model: a name, the text of its default, its meaning."""
 
     name: str
     default: str
@@ -32,11 +27,7 @@ class Option:
 
 @dataclass(frozen=True)
 class BatchTimeKind:
-    """A kind of batch-time model: its name, and what builds it of the text of each option.
-
-    One that takes a file gets all that stands in the parentheses instead.  The summary is that of
-    the module's docstring.
-    """
+    """A kind of batch-time model: its name, and the builder from option texts or from a path."""
 
     name: str
     build: Callable[[Any], BatchTime]
@@ -46,7 +37,7 @@ class BatchTimeKind:
 
 
 def exact(where: str, text: str) -> Fraction:
-    """Return a number as it is written, or raise a BatchTimeError if it is none of at least 0."""
+    """Return a number of at least 0 as written, or raise a BatchTimeError."""
     if not _NUMBER.fullmatch(text):
         raise BatchTimeError(
             f"{where}: expected a decimal number of at least 0, found {printable(text, 60)!r}"

@@ -1,8 +1,8 @@
-"""Rounds as vLLM logs them, for a batch time that is fitted to them.
+"""Rounds in a log of vLLM, for a batch time that is fitted to them.
 
 ``vllm serve --enable-logging-iteration-details`` writes a line a round: prompt tokens, decoding
-requests, how long it took, and in later versions the share of the cache that is in use.  When it
-begins, any vLLM says how many tokens the cache holds.
+requests, the duration, and in later versions the used share of the cache.  At its start any vLLM
+states the tokens of the cache.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class LoggedRounds:
     """Rounds of a log.
 
     A row has prompt tokens, decoding requests, tokens held (0 unless the log ``holds`` them) and
-    milliseconds; lines that are no round of this problem are counted by reason.  ``memory`` is what
-    the cache holds (tokens), None where the log does not say.
+    milliseconds; skipped lines are counted by reason.  ``memory`` is the cache in tokens, None
+    without the line.
     """
 
     rows: tuple[tuple[int, int, int, float], ...]
@@ -45,17 +45,17 @@ class LoggedRounds:
     @property
     def csv(self) -> str:
         """The rounds as the batch time ``fitted`` reads them."""
-        lines = [
-            f"{prefill},{decode},{kv},{ms / 1000:.9f}" for prefill, decode, kv, ms in self.rows
+        rows = [
+            f"{prefill},{decode},{kv},{ms / 1000:.9f}\n" for prefill, decode, kv, ms in self.rows
         ]
-        return "\n".join(["prefill,decode,kv,seconds", *lines]) + "\n"
+        return "".join(["prefill,decode,kv,seconds\n", *rows])
 
 
 def read_log(path: str | Path) -> LoggedRounds:
-    """Return the rounds of a log of vLLM, compressed by gzip or not.
+    """Return the rounds of a log of vLLM, compressed by gzip or not, of all its engines.
 
-    The tokens held are the share in use of what the cache holds, less the round's prompt tokens: an
-    estimate of what the decoding requests read.  Of several engines in one log all rounds count.
+    The tokens held are the used share of the cache, less the round's prompt tokens: an estimate of
+    the tokens that the decoding requests read.
     """
     where = printable(str(path), 200)
     try:
@@ -72,29 +72,23 @@ def read_log(path: str | Path) -> LoggedRounds:
         if "Iteration(" not in line:
             continue
         match = _ROUND.search(line)
-        if reason := _no_round(match):
-            skipped[reason] += 1
+        if match is None:
+            skipped["a line of another form"] += 1
             continue
-        assert match is not None
+        if match["dummy"] or float(match[5]) == 0:
+            skipped["a round of nothing"] += 1
+            continue
+        if match[4] != match[3]:
+            skipped["several tokens of a request in a round"] += 1
+            continue
         prefill, decode, ms = int(match[2]), int(match[3]), float(match[5])
         share = match["usage"]
         holds = holds and share is not None
         held = round(float(share) / 100 * memory) if share and memory else 0
         rows.append((prefill, decode, max(0, held - prefill) if decode else 0, ms))
     if not rows:
-        raise BatchTimeError(
-            f"{where}: expected rounds as vLLM logs them with {OPTION}, found none"
-        )
+        expected = f"expected rounds as vLLM logs them with {OPTION}"
+        raise BatchTimeError(f"{where}: {expected}, found none")
     if not holds:
         rows = [(prefill, decode, 0, ms) for prefill, decode, _, ms in rows]
     return LoggedRounds(tuple(rows), skipped, memory, holds)
-
-
-def _no_round(match: re.Match[str] | None) -> str:
-    if match is None:
-        return "a line of another form"
-    if match["dummy"] or float(match[5]) == 0:
-        return "a round of nothing"
-    if match[4] != match[3]:
-        return "several tokens of a request in a round"
-    return ""

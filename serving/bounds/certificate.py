@@ -1,10 +1,8 @@
 """Certificates of lower bounds in seconds, and their evaluation in integers.
 
-Whoever found the prices, evaluating a certificate proves the bound anew.  The evaluation shares no
-code with the search for prices (``serving.bounds.seconds``); what both use is what is valid
-whatever the prices are (``serving.bounds.loads``).  Names are those of the statement.
-
-Proof: docs/proofs/seconds.md (P7).
+The evaluation of a certificate proves the bound anew.  It shares no code with the search for prices
+(``serving.bounds.seconds``) but loads that are valid for all prices (``serving.bounds.loads``).
+Names are as in the statement.  Proof: docs/proofs/seconds.md (P7).
 """
 
 from __future__ import annotations
@@ -28,11 +26,10 @@ from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 from serving.bounds.loads import PICOSECONDS, Room, alone_bound, least_decode_load, work_bound
 
-#: Parts in which the weight of a first token, and the place of a station, are counted.
+#: Parts of the weight of a first token, and of the place of a station.
 WEIGHTS, PLACES = 1 << 16, 8
-#: Bits behind the point of σ.
 ROOT_BITS = 10
-#: Steps of a station of a request, and of it at each knot; numbers that are held for a station.
+#: Steps of a station of a request, and of it at each knot; numbers held for a station.
 STEPS_OF_A_STATION, STEPS_AT_A_KNOT, HELD_OF_A_STATION = 3_000, 20, 40
 
 #: Nanoseconds of a day are picoseconds of 67 bits, and products of these are prices.
@@ -47,11 +44,7 @@ class RateCertificateError(CertificateError):
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class PartRates:
-    """A bound on what some requests add to the total latency (``formulations.valid.parts``).
-
-    ``requests`` are their positions in the instance; ``certificate`` is one of these requests
-    alone, not of parts again.
-    """
+    """A certificate of some requests alone, by their positions (``formulations.valid.parts``)."""
 
     requests: Annotated[Counts, Field(min_length=1)]
     certificate: dict[str, Any]
@@ -59,10 +52,10 @@ class PartRates:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class RateCertificate:
-    """A lower bound on the total latency in real time (``value``, ns), and what proves it.
+    """A lower bound on the total latency in real time (``value``, ns), and its proof.
 
-    The kinds ``alone`` and ``work`` need nothing else; ``parts`` are bounds of requests of which
-    none is in two, to be added up; ``rates`` are prices:
+    The kinds ``alone`` and ``work`` need nothing else; ``parts`` are bounds of disjoint requests,
+    to be added up; ``rates`` are prices:
 
     - ``knots`` T_k, nanoseconds, increasing, and for each, 0 at the last, ``machine`` y_k ·
       denominator, ``memory`` m_k (picoseconds a token) and ``sharing`` e_k (picoseconds);
@@ -71,7 +64,7 @@ class RateCertificate:
       ``splits`` β_i · 2^16, and ``values`` v_ij (picoseconds) of the first token, then of the
       stations; of the first token only where it is the only one.
 
-    ``running`` and ``seat`` are those of the :class:`~serving.bounds.loads.Room`: the bound holds
+    ``running`` and ``seat`` are of the :class:`~serving.bounds.loads.Room`: the bound holds
     for schedules whose rounds process at most ``running`` requests, for all where it is 0.
     """
 
@@ -105,7 +98,7 @@ def read_rate_certificate(document: object) -> RateCertificate:
 
 
 def rate_certificate_document(certificate: RateCertificate) -> dict[str, Any]:
-    """Return the JSON object of a certificate, with what is not set left out."""
+    """Return the JSON object of a certificate, without defaults."""
     document: dict[str, Any] = _ADAPTER.dump_python(certificate, mode="json", exclude_defaults=True)
     return document
 
@@ -115,9 +108,9 @@ def evaluate_rates(
 ) -> int:
     """Return the lower bound on the total latency (nanoseconds) that a certificate proves.
 
-    The parts of one certificate share a ``budget``.  A :class:`RateCertificateError` is raised if
-    it is not one of this instance, a condition does not hold, the batch time cannot be read, or the
-    arrivals are in rounds; a TooLongError if it takes more than its length pays for.
+    The parts of one certificate share a ``budget``.  A certificate of another instance, a broken
+    condition, a wrong batch time or arrivals in rounds raise a :class:`RateCertificateError`, more
+    steps than the length pays for a TooLongError.
     """
     budget = budget or Budget(len(instance), certificate)
     try:
@@ -163,13 +156,9 @@ class _Rates:
     """The numbers of one evaluation; arrays over requests and stations are (n, 1 + stations)."""
 
     def __init__(
-        self,
-        instance: Instance,
-        batch_time: BatchTime,
-        certificate: RateCertificate,
-        budget: Budget,
+        self, instance: Instance, model: BatchTime, certificate: RateCertificate, budget: Budget
     ) -> None:
-        self._instance, self._batch_time, self._prices = instance, batch_time, certificate
+        self._instance, self._batch_time, self._prices = instance, model, certificate
         self._room = _room(instance, certificate)
         self._budget = budget
         self._check_form()
@@ -183,16 +172,13 @@ class _Rates:
         ]
         #: Token numbers of the stations, from the first token on.
         self._stations = [
-            (1, *(2 + (r.output - 2) * place // PLACES for place in certificate.places))
-            if r.output > 1
-            else (1,)
+            (1, *(2 + (r.output - 2) * x // PLACES for x in certificate.places if r.output > 1))
             for r in requests
         ]
-        for position, values in enumerate(certificate.values):
-            if len(values) != len(self._stations[position]):
-                raise RateCertificateError(
-                    f"values.{position}: expected {len(self._stations[position])} numbers"
-                )
+        rows = zip(certificate.values, self._stations, strict=True)
+        for position, (values, numbers) in enumerate(rows):
+            if len(values) != len(numbers):
+                raise RateCertificateError(f"values.{position}: expected {len(numbers)} numbers")
 
     def _check_form(self) -> None:
         prices, n, count = self._prices, len(self._instance), len(self._prices.knots)
@@ -270,7 +256,7 @@ class _Rates:
         Requests of one token repeat it, so that all rows are of one length.
         """
         width = 1 + len(self._prices.places)
-        # Where it is 0 sharing has no price, and σ no use.
+        # With a least load of 0 sharing has no price, and σ no use.
         least = max(least_decode_load(self._instance, self._batch_time), 1)
         found: tuple[list[list[int]], ...] = ([], [], [], [], [], [])
         for i, request in enumerate(self._instance.requests):
@@ -279,16 +265,16 @@ class _Rates:
             for value, j in zip(self._prices.values[i], self._stations[i], strict=True):
                 held = self._room.held(request.prompt, j)
                 if j == 1:
+                    part = (first, 1)
                     load = self._batch_time.prefill_load(request.prompt)
                     square = first * self._prices.splits[i] * load << 2 * ROOT_BITS
                     root = math.isqrt(square // (2 * WEIGHTS * WEIGHTS * least))
-                    rows.append((value, first, 1, load, held, root))
-                    continue
-                load = self._batch_time.decode_load(request.prompt + j - 1)
-                part = (WEIGHTS - first, others)
-                theta = 2 * first * others + (WEIGHTS - first) * (2 * j - 3)
-                square = theta * load << 2 * ROOT_BITS
-                root = math.isqrt(square // (2 * WEIGHTS * others * least))
+                else:
+                    part = (WEIGHTS - first, others)
+                    load = self._batch_time.decode_load(request.prompt + j - 1)
+                    theta = 2 * first * others + (WEIGHTS - first) * (2 * j - 3)
+                    square = theta * load << 2 * ROOT_BITS
+                    root = math.isqrt(square // (2 * WEIGHTS * others * least))
                 rows.append((value, *part, load, held, root))
             rows += [rows[0]] * (width - len(rows))
             for column, entries in zip(found, zip(*rows, strict=True), strict=True):
@@ -296,11 +282,11 @@ class _Rates:
         return found
 
     def _kind(self, columns: Sequence[list[list[int]]]) -> type:
-        """Return Python's integers where those of 64 bits might not do.
+        """Return Python's integers where 64 bits might not do.
 
-        No product and no sum on the way is larger than ``largest``: of a request at a knot the
-        parts of its cost, and over all requests what is short, for which a knot is before the
-        arrival by less than the way to the next one.
+        No product and no sum on the way is larger than ``largest``: the parts of a request's cost
+        at a knot, and the shortfalls of all requests, for which a knot is before the arrival by
+        less than the way to the next one.
         """
         prices = self._prices
         value, slope, over, load, held, root = (max(map(max, column)) for column in columns)
@@ -309,7 +295,7 @@ class _Rates:
         largest = value + span * max(slope, PICOSECONDS) + max(prices.machine) * load
         largest += max(prices.memory) * held + 2 * max(prices.sharing) * root
         largest += sum(map(max, columns[0])) + len(columns[0]) * (PICOSECONDS * gap + 1)
-        # Each is a number of its own where what it is multiplied with is 0, or a divisor.
+        # Each stands alone where its factor is 0, or as a divisor.
         largest = max(largest, over, load, held, root)
         largest = max(largest, *prices.knots, *prices.machine, *prices.memory)
         largest = max(largest, 2 * max(prices.sharing), prices.denominator)

@@ -15,7 +15,7 @@ from serving.slo import Slo
 
 Ints = NDArray[np.int64]
 
-#: Beginnings and ends of windows that are told apart; others are moved outwards.
+#: Most distinct begins and ends of windows; others are moved outwards.
 _GRID = 500
 _LARGEST = 2**63 - 1
 #: Shares of requests are counted in these parts, rounded up.
@@ -23,7 +23,7 @@ _PARTS = 2**40
 
 
 def goodput_bound(instance: Instance, batch_time: BatchTime, slo: Slo) -> float | None:
-    """Return what no scheduler's goodput is above (requests a second); None where nothing is known.
+    """Return an upper bound on every scheduler's goodput (requests a second); None without one.
 
     Proof.  No more than :func:`most_good` requests keep the objective, and all are to be completed:
     none earlier than it were alone, and what arrives from a time on not before its work, charged as
@@ -41,9 +41,9 @@ def goodput_bound(instance: Instance, batch_time: BatchTime, slo: Slo) -> float 
 
 
 def most_good(instance: Instance, batch_time: BatchTime, slo: Slo) -> int:
-    """Return a number that no scheduler has more requests keep the objective than.
+    """Return an upper bound on the requests that keep the objective under any scheduler.
 
-    It is about schedules that bounds cover (``serving.bounds.loads.not_covered``).
+    It covers schedules as ``serving.bounds.loads.not_covered`` says.
 
     Proof.  A request that misses a limit when it is alone never keeps it.  For each limit that says
     by when, a request that keeps it has been charged its work w_i in rounds inside the window W_i
@@ -57,7 +57,13 @@ def most_good(instance: Instance, batch_time: BatchTime, slo: Slo) -> int:
     smallest w_i first (Edmonds, 1970).  That is no less than the number of those that keep it.
     """
     times = instance.arrival_times.tolist()
-    able = [i for i, each in enumerate(instance.requests) if _keeps_alone(each, batch_time, slo)]
+    able = []
+    for i, request in enumerate(instance.requests):
+        first, whole = (alone(each, batch_time) for each in (_first_token(request), request))
+        tpot = None if slo.tpot is None else slo.tpot * (request.output - 1)
+        spans = ((first, slo.ttft), (whole, slo.e2el), (whole - first, tpot))
+        if all(limit is None or span <= limit for span, limit in spans):
+            able.append(i)
     found = [len(able)]
     for works, limits in demands(instance, batch_time, slo):
         # No time of a schedule is larger than 64 bits hold.
@@ -71,9 +77,9 @@ def demands(
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield work and time (ns) of each request, for each limit that says by when.
 
-    Who keeps it is charged that work by rounds between its arrival and that time after it: all of
-    it by the limit on E2EL, or that on TTFT and o − 1 times that on TPOT, and its prefill by the
-    limit on TTFT.
+    A request that keeps the limit is charged that work by rounds between its arrival and that time
+    after it: all of it by the limit on E2EL, or on TTFT and o − 1 times on TPOT, and its prefill by
+    the limit on TTFT.
     """
     requests = instance.requests
     if slo.ttft is not None:
@@ -94,20 +100,8 @@ def _works(instance: Instance, batch_time: BatchTime, *, first: bool = False) ->
 
 
 def _first_token(request: Request) -> Request:
-    """Return a request for the first token only; what is known of its output is of no matter."""
+    """Return a request for the first token only, without knowledge of its output."""
     return replace(request, output=1, output_lower=None, output_upper=None)
-
-
-def _keeps_alone(request: Request, batch_time: BatchTime, slo: Slo) -> bool:
-    """Tell whether a request keeps all limits as if it were alone."""
-    first = alone(_first_token(request), batch_time)
-    whole = alone(request, batch_time)
-    spans = (
-        (first, slo.ttft),
-        (whole, slo.e2el),
-        (whole - first, None if slo.tpot is None else slo.tpot * (request.output - 1)),
-    )
-    return all(limit is None or span <= limit for span, limit in spans)
 
 
 def _most(begins: Ints, ends: Ints, works: Ints) -> int:
@@ -118,7 +112,7 @@ def _most(begins: Ints, ends: Ints, works: Ints) -> int:
     stops = -_thinned(np.unique(-ends))[::-1]
     first = np.searchsorted(starts, begins, side="right")
     last = np.searchsorted(stops, ends)
-    # What is left of each interval, by where it begins and where it ends.
+    # The rest of each interval, by its begin and its end.
     left = stops - starts[:, None]
     parts = 0
     for i in np.argsort(works, kind="stable").tolist():
@@ -131,5 +125,5 @@ def _most(begins: Ints, ends: Ints, works: Ints) -> int:
 
 
 def _thinned(places: Ints) -> Ints:
-    """Return some of ascending places, the first among them."""
+    """Return some of ascending places, with the first."""
     return places[:: -(-len(places) // _GRID)]

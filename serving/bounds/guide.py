@@ -1,9 +1,9 @@
-"""A rough schedule in real time, by which the search for prices in seconds finds its scale."""
+"""A rough schedule in real time, for the scale of the search for prices in seconds."""
 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,18 @@ from instances.batch_time import BatchTime
 from serving.bounds.loads import PICOSECONDS, Room, work
 
 
-@dataclass(frozen=True)
-class Guide:
-    """About when requests begin and end (picoseconds), each of shape (n,)."""
+class Guide(NamedTuple):
+    """Rough begins and ends of requests (picoseconds), each of shape (n,)."""
 
     begins: NDArray[np.float64]
     ends: NDArray[np.float64]
 
 
 def guide(instance: Instance, batch_time: BatchTime, room: Room) -> Guide:
-    """Return about what serving the least work first gives.
+    """Return a rough schedule of the least work first, which proves nothing.
 
     A running request counts with its mean tokens and its mean load in every round; its prefill
-    delays all.  Nothing is proved with it.
+    delays all.
     """
     requests, times = instance.requests, (instance.arrival_times * float(PICOSECONDS)).tolist()
     works = [float(work(request, room, batch_time)) for request in requests]
@@ -69,15 +68,15 @@ def guide(instance: Instance, batch_time: BatchTime, room: Room) -> Guide:
 def work_prices(
     instance: Instance, batch_time: BatchTime, room: Room
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return times (picoseconds) and about what machine time is worth then, if only work counts.
+    """Return times (picoseconds) and rough prices of machine time then, if only work counts.
 
-    Least remaining work first: while a request of work u is worked on, the price falls by 1/u; it
-    rises by 1 where an arrival goes first.  Nothing is proved with it.
+    Least remaining work first: during a request of work u the price falls by 1/u; it rises by 1
+    where an arrival goes first.  It proves nothing.
     """
     requests, times = instance.requests, (instance.arrival_times * float(PICOSECONDS)).tolist()
     works = [float(work(request, room, batch_time)) for request in requests]
     order = sorted(range(len(requests)), key=times.__getitem__)
-    #: Beginning, end, work of the request, and whether it went before another one.
+    #: Begin, end, work of the request, and if it went before another one.
     stretches: list[tuple[float, float, float, bool]] = []
     left: list[tuple[float, int]] = []
     now, position = 0.0, 0

@@ -1,13 +1,13 @@
 """Loads of requests on a worker in real time: the time alone, the work; in integers.
 
-The load of a token is what its making adds to its round, in picoseconds.  With s prompt tokens the
-first takes per_prefill·s + per_square·s² (chunks of a prompt add up to the same), the j-th
-per_decode + per_read·(s + j − 1).
+The load of a token is its part of a round, in picoseconds.  With s prompt tokens the first takes
+per_prefill·s + per_square·s² (chunks of a prompt add up to the same), the j-th per_decode +
+per_read·(s + j − 1).
 
-*Which schedules these loads hold for.*  A request may be cancelled and begin anew, wait while it
-holds memory, or have its prompt cut: take for each token the last time it is made, and for a prompt
-the chunks of that time.  Where a request keeps tokens over an eviction, its next token j comes from
-prefilling s + j − 1 tokens anew instead.  :func:`not_covered` says when that could be cheaper.
+*Schedules.*  A request may be cancelled and start anew, wait while it holds memory, or have its
+prompt cut: take for each token the last time it is made, and for a prompt the chunks of that time.
+Where a request keeps tokens over an eviction, its next token j comes from prefilling s + j − 1
+tokens anew instead.  :func:`not_covered` names when that could be cheaper.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from instances import Instance, Request
 from instances.batch_time import BatchTime
 
-#: Picoseconds of a nanosecond.
 PICOSECONDS = 1000
 
 
@@ -27,10 +26,9 @@ class Room:
     """Room of a round: the sum of :meth:`held` over its requests is at most :attr:`size`.
 
     A request that makes token j holds s + j tokens at the end, or s + j − 1 as an engine counts,
-    which stores a token in the round after it was made.  So s + j − 1 it is, of M, for schedules of
-    both.  Where at most R requests are in a round, each counts ``seat`` tokens more, of R · seat.
-
-    ``memory`` is M (tokens), ``running`` R; 0 without such a limit, and so is ``seat``.
+    which stores a token in the round after it was made.  So s + j − 1 of M covers both.  With at
+    most R requests in a round, each counts ``seat`` tokens more, of R · seat.  ``memory`` is M
+    (tokens), ``running`` R; both others are 0 without that limit.
     """
 
     memory: int
@@ -39,11 +37,11 @@ class Room:
 
     @property
     def size(self) -> int:
-        """Tokens, with those of all seats."""
+        """Tokens, with all seats."""
         return self.memory + self.running * self.seat
 
     def held(self, prompt: int, token: int) -> int:
-        """Return what a request takes of it in the round of a token; the first one is number 1."""
+        """Return the tokens of a request in the round of a token; the first is number 1."""
         return prompt + token - 1 + self.seat
 
 
@@ -54,7 +52,7 @@ def least_decode_load(instance: Instance, batch_time: BatchTime) -> int:
 
 
 def not_covered(instance: Instance, batch_time: BatchTime) -> str:
-    """Return one line on the schedules that the bounds in seconds do not hold for; or nothing.
+    """Return one line on schedules that the bounds in seconds do not cover; or nothing.
 
     Proof.  Let a request that kept j − 1 tokens prefill H = s + j − 1 of them anew, in chunks or
     whole, instead of one decode step with H tokens held.  Let x(H) be how much more load that is.
@@ -108,11 +106,7 @@ def alone_bound(instance: Instance, batch_time: BatchTime) -> int:
 
 
 def work(request: Request, room: Room, batch_time: BatchTime) -> int:
-    """Return the machine time that a request takes at least (picoseconds), times the room's size.
-
-    Its loads, and of the base of every round in which it makes a token the share that it takes of
-    the room.
-    """
+    """Return loads and share of the bases of a request (picoseconds), times the room's size."""
     prompt, steps = request.prompt, request.output - 1
     loads = batch_time.prefill_load(prompt) + batch_time.decode_load(prompt + 1, steps)
     held = request.volume + (room.seat - 1) * request.output
@@ -129,9 +123,7 @@ def work_bound(instance: Instance, batch_time: BatchTime, room: Room | None = No
     and has done :func:`work` of a request by its completion.  Least remaining work first is optimal
     for the sum of completions on one preemptive machine with release dates (Schrage, 1968), also
     among schedules that work on several at once.  All times are multiplied by the room's size and
-    1000, so that they are integers.
-
-    Without a room it is that of M tokens.
+    1000, so that they are integers.  The default room has M tokens.
     """
     room = room or Room(instance.memory)
     unit = room.size * PICOSECONDS

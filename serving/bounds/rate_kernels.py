@@ -1,7 +1,7 @@
 """Compiled kernel of the bound in seconds: machine prices for given values, and their gradients.
 
-Imported only where prices are searched for.  It computes in floating point: what it finds counts
-only after ``serving.bounds.certificate`` has evaluated it in integers.
+It computes in floating point: its results count only after ``serving.bounds.certificate`` has
+evaluated them in integers.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def machine_prices(
     numbers, arrivals, order, begins, knots, values, weights, others, loads, held, roots,
     memory, sharing, machine, rounds, tokens, shares, lengths, value_use, weight_use, root_use,
 ):  # fmt: skip
-    """Fill the least machine price at every knot, and what the requests that pay there use.
+    """Fill the least machine price at every knot, and the use of the requests that pay there.
 
-    Names are those of ``serving.bounds.certificate``, times in picoseconds.  ``numbers`` are the
+    Names are as in ``serving.bounds.certificate``, times in picoseconds.  ``numbers`` are the
     size of the room, base and least load of a token after the first.  Of shape (n,): ``arrivals``,
     ``others`` (o − 1), ``order`` (by arrival), ``begins`` (the last knot at or before the arrival)
     and ``weights`` (π).  Of shape (K,): ``knots``, ``memory``, ``sharing`` (T, m, e) and

@@ -1,21 +1,21 @@
 """The search for the prices of the bound in seconds: ascent on the dual, on finer and finer knots.
 
-What is found here counts only after ``serving.bounds.certificate`` has evaluated it: nothing
-in this file needs a proof.  For given values of the tokens, weights of the first tokens, prices of
-memory and of sharing (v, π, m, e there), the least machine price y is computed knot by knot; the
-bound is concave in v, m and e.  The ascent scales each coordinate by the running size of its
-gradient (Kingma and Ba, 2015) and keeps the mean of its last points.  Besides the coordinates
-themselves it moves along price curves that the values of all requests follow, since these
-directions are long.
+A found certificate counts only after ``serving.bounds.certificate`` has evaluated it, so nothing
+here needs a proof.  For given values of the tokens, weights of the first tokens, prices of memory
+and of sharing (v, π, m, e there), the least machine price y is computed knot by knot; the bound is
+concave in v, m and e.  The ascent scales each coordinate by the running size of its gradient
+(Kingma and Ba, 2015) and keeps the mean of its last points.  It also moves along price curves that
+the values of all requests follow, since these directions are long.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,19 +44,19 @@ _STATIONS = (0, 2, PLACES)
 #: Levels of the search: share of the knots, steps at most, share of the time at their end, length
 #: of the first step.  The last is repeated on twice the knots each time, while there is time.
 _LEVELS = ((0.3, 800, 0.35, 0.06), (1.0, 1600, 1.0, 0.02))
-#: Requests times knots at which they are there, and knots, on the last level.
+#: Knots of requests in all, and knots, on the last level.
 _WORK, _FEWEST, _MOST = 100_000, 400, 2000
-#: How many times as many there are at most in the end.
+#: Largest multiple of these knots.
 _FINER = 4
-#: By how much a level has to raise the bound for another one on as many knots.
+#: Least factor on the bound for another level on as many knots.
 _STILL = 1.0001
-#: What the length of a step has shrunk to at the end of a level, and steps that are averaged.
+#: Factor on the length of a step at the end of a level, and steps that are averaged.
 _SHRINK, _AVERAGED = 0.01, 40
-#: Decay of the mean gradient and of its mean square; what is added to its size.
+#: Decay of the mean gradient and of its mean square; summand of its size.
 _MEAN, _SQUARE, _FLOOR = 0.9, 0.99, 0.3
-#: Picoseconds, 46 days, that 64 bits hold with room.
+#: Picoseconds, 46 days, that fit 64 bits with room.
 _LONGEST = 4e18
-#: Denominators of machine prices go up to this.
+#: Largest denominator of machine prices.
 _FINEST = 1 << 12
 
 
@@ -69,17 +69,17 @@ def best_rates(
 ) -> Iterator[RateCertificate]:
     """Yield certificates of prices, each evaluated, until a deadline (``time.monotonic``).
 
-    Prices of parts that hold all requests, if given, are where the search begins.  None are yielded
-    where there is no base to be shared, no time left, times are beyond :data:`_LONGEST`, or nothing
-    proves more than 0.
+    The search begins at the prices ``begin`` of parts that hold all requests, if given.  It yields
+    none without a base or time, for times beyond :data:`_LONGEST`, or if nothing proves more
+    than 0.
     """
     if not batch_time.base or time.monotonic() >= deadline:
         return
-    _load_kernel()
+    load_kernel()
     hint = guide(instance, batch_time, room)
     if hint.ends.max() > _LONGEST:
         return
-    table = _Table.of(instance, batch_time, room)
+    table = _Table(instance, batch_time, room)
     search: _Ascent | None = None
     point: _Point | None = None
     began, before_value = time.monotonic(), 0
@@ -98,12 +98,14 @@ def best_rates(
                 starts.append(search.joined_point(begin))
             point = max(starts, key=lambda each: search.dual(each).value)
         else:
-            point = search.taken_over(point, before.times)
+            # Curves of the other knots on these.
+            curves = (np.interp(search.times, before.times, each) for each in point[3:])
+            point = _Point(*point[:3], *curves)
         point = search.climb(point, steps, length, began + (deadline - began) * 0.9 * share)
         found = _certificate(instance, batch_time, room, search, point)
         if found is not None:
             yield found
-        # On the finest knots nothing but further steps is left to gain by.
+        # On the finest knots only further steps remain.
         value = 0 if found is None else found.value
         still = finer < _FINER or value > before_value * _STILL
         before_value = max(value, before_value)
@@ -112,98 +114,68 @@ def best_rates(
 
 
 @cache
-def _load_kernel() -> None:
+def load_kernel() -> None:
     """Compile the kernel, or load it, before the time of the ascent begins."""
     two = tuple(Request(i, i, 1, 2 + i) for i in range(2))
     instance = Instance("two", 9, two, time_unit="second")
-    batch_time = parse_batch_time("affine")
-    room = Room(instance.memory)
-    table, hint = _Table.of(instance, batch_time, room), guide(instance, batch_time, room)
+    batch_time, room = parse_batch_time("affine"), Room(instance.memory)
+    table, hint = _Table(instance, batch_time, room), guide(instance, batch_time, room)
     search = _Ascent(table, hint, _knots(table, hint, 8))
     search.dual(search.first_point())
 
 
-@dataclass(frozen=True)
 class _Table:
-    """Requests as columns; loads and tokens at the first token and the stations.
+    """Requests as columns, shape (n,) or (n, stations + 1): first token, then the stations.
 
     Times and loads in picoseconds, times since the first arrival.
     """
 
-    start: int
-    arrivals: Ints
-    outputs: Floats
-    memory: float
-    base: float
-    least: float
-    loads: Floats
-    held: Floats
-    numbers: Floats
-    multiples: Floats
-
-    @classmethod
-    def of(cls, instance: Instance, batch_time: BatchTime, room: Room) -> _Table:
-        """Return the columns of an instance."""
+    def __init__(self, instance: Instance, batch_time: BatchTime, room: Room) -> None:
         times, outputs = instance.arrival_times, instance.outputs
+        self.start = int(times.min())
+        self.arrivals: Ints = times - times.min()
+        self.since: Floats = self.arrivals.astype(np.float64) * PICOSECONDS
+        self.outputs: Floats = outputs.astype(np.float64)
+        self.others: Floats = self.outputs - 1
+        self.memory, self.base = float(room.size), float(batch_time.base)
+        self.least = float(least_decode_load(instance, batch_time))
         numbers = np.stack(
             [np.ones_like(outputs)]
             + [np.minimum(2 + np.maximum(outputs - 2, 0) * x // PLACES, outputs) for x in _STATIONS]
         ).T
-        requests = instance.requests
-        loads = np.array(
-            [
-                [batch_time.prefill_load(r.prompt)]
-                + [batch_time.decode_load(r.prompt + int(j) - 1) for j in row[1:]]
-                for r, row in zip(requests, numbers, strict=True)
-            ],
-            dtype=np.float64,
-        )
-        held = [
-            [room.held(r.prompt, int(j)) for j in row]
-            for r, row in zip(requests, numbers, strict=True)
-        ]
-        return cls(
-            start=int(times.min()),
-            arrivals=times - times.min(),
-            outputs=outputs.astype(np.float64),
-            memory=float(room.size),
-            base=float(batch_time.base),
-            least=float(least_decode_load(instance, batch_time)),
-            loads=loads,
-            held=np.array(held, dtype=np.float64),
-            numbers=numbers.astype(np.float64),
-            multiples=_multiples(numbers),
-        )
-
-    @property
-    def since(self) -> Floats:
-        """Arrivals in picoseconds, shape (n,)."""
-        return self.arrivals.astype(np.float64) * PICOSECONDS
-
-    @property
-    def others(self) -> Floats:
-        """Tokens after the first, shape (n,)."""
-        return self.outputs - 1
+        loads, held = [], []
+        for request, row in zip(instance.requests, numbers.tolist(), strict=True):
+            prompt = request.prompt
+            later = [batch_time.decode_load(prompt + j - 1) for j in row[1:]]
+            loads.append([batch_time.prefill_load(prompt), *later])
+            held.append([room.held(prompt, j) for j in row])
+        self.loads: Floats = np.array(loads, dtype=np.float64)
+        self.held: Floats = np.array(held, dtype=np.float64)
+        self.ratios: Floats = self.loads / max(self.least, 1.0)
+        self.numbers: Floats = numbers.astype(np.float64)
+        #: Multiples of the value at a station in the sum over all tokens.
+        self.multiples: Floats = np.zeros(numbers.shape)
+        self.multiples[:, 0] = 1
+        for s in range(1, numbers.shape[1] - 1):
+            tokens = self.numbers[:, s + 1] - self.numbers[:, s]
+            self.multiples[:, s] += np.where(tokens > 0, (tokens + 1) / 2, 0)
+            self.multiples[:, s + 1] += np.where(tokens > 0, (tokens - 1) / 2, 0)
+        self.multiples[:, -1] += 1
+        self.multiples[numbers[:, -1] == 1, 1:] = 0
 
     def slopes(self, weights: Floats) -> Floats:
-        """Return the weight of a token, shape (n, stations + 1)."""
+        """Return the weight of a token."""
         rest = np.where(self.others > 0, (1 - weights) / np.maximum(self.others, 1), 0.0)
         return np.column_stack([weights, *[rest] * len(_STATIONS)])
 
     def shares(self, weights: Floats) -> Floats:
-        """Return θ of the tokens at the stations, shape (n, stations + 1)."""
-        slopes = self.slopes(weights)
-        theta = weights[:, None] + slopes * (self.numbers - 1.5)
+        """Return θ of the tokens at the stations."""
+        theta = weights[:, None] + self.slopes(weights) * (self.numbers - 1.5)
         theta[:, 0] = weights / 2
         return theta
 
-    @property
-    def ratios(self) -> Floats:
-        """Return the loads by the least one, shape (n, stations + 1)."""
-        return self.loads / max(self.least, 1.0)
-
     def roots(self, weights: Floats, splits: Floats) -> Floats:
-        """Return 2·σ with the bits that a certificate has."""
+        """Return 2·σ with the bits of a certificate."""
         bits = 1 << ROOT_BITS
         squares = self.shares(weights) * self.ratios
         squares[:, 0] *= splits
@@ -211,21 +183,8 @@ class _Table:
         return found
 
 
-def _multiples(numbers: Ints) -> Floats:
-    """Return how often the value at a station counts in the sum over all tokens."""
-    multiples = np.zeros(numbers.shape)
-    multiples[:, 0] = 1
-    for s in range(1, numbers.shape[1] - 1):
-        tokens = (numbers[:, s + 1] - numbers[:, s]).astype(np.float64)
-        multiples[:, s] += np.where(tokens > 0, (tokens + 1) / 2, 0)
-        multiples[:, s + 1] += np.where(tokens > 0, (tokens - 1) / 2, 0)
-    multiples[:, -1] += 1
-    multiples[numbers[:, -1] == 1, 1:] = 0
-    return multiples
-
-
 def _knots(table: _Table, hint: Guide, count: int) -> Ints:
-    """Return about ``count`` knots (nanoseconds since the first arrival) where much happens."""
+    """Return about ``count`` knots (nanoseconds since the first arrival) near the events."""
     ends = (hint.ends / PICOSECONDS).astype(np.int64) - table.start
     last = int(max(ends.max() * 1.05, table.arrivals.max())) + 1
     events = np.sort(np.concatenate([table.arrivals, np.clip(ends, 0, last)]))
@@ -235,9 +194,8 @@ def _knots(table: _Table, hint: Guide, count: int) -> Ints:
     return np.unique(np.concatenate([events, even, [0, last]]))
 
 
-@dataclass
-class _Point:
-    """Point of the ascent: own values, π, β, m, e, and the curve that values follow besides m."""
+class _Point(NamedTuple):
+    """Point of the ascent: own values, π, β, m, e, and the curve that values follow with m."""
 
     values: Floats
     weights: Floats
@@ -246,12 +204,8 @@ class _Point:
     sharing: Floats
     curve: Floats
 
-    @property
-    def arrays(self) -> tuple[Floats, ...]:
-        return (self.values, self.weights, self.splits, self.memory, self.sharing, self.curve)
-
     def copy(self) -> _Point:
-        return _Point(*(each.copy() for each in self.arrays))
+        return _Point(*(each.copy() for each in self))
 
 
 class _Size:
@@ -270,6 +224,16 @@ class _Size:
         return found
 
 
+class _Dual:
+    """The value of the dual at a point, and the arrays of the kernel."""
+
+    def __init__(self, knots: int, shape: tuple[int, int]) -> None:
+        self.value = 0.0
+        self.machine, self.rounds, self.tokens, self.shares = (np.zeros(knots) for _ in range(4))
+        self.value_use, self.root_use = np.zeros(shape), np.zeros(shape)
+        self.weight_use = np.zeros(shape[0])
+
+
 class _Ascent:
     """The dual on given knots (nanoseconds since the first arrival)."""
 
@@ -285,7 +249,7 @@ class _Ascent:
         self._stay = np.maximum(hint.ends - origin - table.since, table.base)
 
     def first_point(self) -> _Point:
-        """Return where to begin when little is known."""
+        """Return the start without further knowledge."""
         table, count = self.table, len(self.knots)
         weights = np.where(table.others > 0, 0.1, 1.0)
         values = table.slopes(weights) * self._stay[:, None] / 2
@@ -296,17 +260,14 @@ class _Ascent:
         return _Point(values, weights, splits, np.zeros(count), sharing, np.zeros(count))
 
     def work_point(self, times: Floats, worths: Floats) -> _Point:
-        """Return where to begin with prices of work, memory paying for the base of every round.
-
-        Values are the least that each token costs at any knot.
-        """
+        """Return the start with prices of work; values are the least that each token costs."""
         table = self.table
         curve = np.interp(self.times + table.start * float(PICOSECONDS), times, worths)
         curve[-1] = 0
         memory = curve * table.base / table.memory
         works = table.multiples * (table.loads + table.held * (table.base / table.memory))
         works[:, 0] += 1e-9
-        # Even weights for even work, so that no token is put off for the others.
+        # Even weights for even work, so that no token waits for the others.
         weights = np.where(table.others > 0, works[:, 0] / works.sum(axis=1), 1.0)
         slopes = table.slopes(weights)
         values = slopes * (self.times[-1] - table.since)[:, None]
@@ -317,22 +278,11 @@ class _Ascent:
             values[there] = np.minimum(values[there], cost)
         splits = np.full(len(weights), 0.01)
         point = _Point(values, weights, splits, memory, np.zeros_like(memory), curve)
-        point.values = values - self._followed(point)
+        point.values[:] -= self._followed(point)
         return point
 
-    def taken_over(self, point: _Point, times: Floats) -> _Point:
-        """Return a point on other knots as one on these."""
-        curves = (np.interp(self.times, times, each) for each in point.arrays[3:])
-        return _Point(point.values, point.weights, point.splits, *curves)
-
-    def prices(self, point: _Point) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return v, π, β, m and e, with v within what the last knot allows."""
-        most = self.table.slopes(point.weights) * (self.times[-1] - self.table.since)[:, None]
-        values = np.clip(point.values + self._followed(point), 0, most)
-        return values, point.weights, point.splits, point.memory, point.sharing
-
     def joined_point(self, parts: Sequence[PartRates]) -> _Point:
-        """Return where to begin with the prices of parts, which add up."""
+        """Return the start with the prices of parts, which add up."""
         found = self.first_point()
         found.sharing[:] = 0
         for part in parts:
@@ -340,20 +290,25 @@ class _Ascent:
             knots = (np.array(own.knots, dtype=np.float64) - self.table.start) * PICOSECONDS
             rows = (own.machine, own.memory, own.sharing)
             y, m, e = (np.interp(self.times, knots, row, left=0, right=0) for row in rows)
-            found.curve += y / own.denominator
-            found.memory += m
-            found.sharing += e * e
+            found.curve[:] += y / own.denominator
+            found.memory[:] += m
+            found.sharing[:] += e * e
             found.weights[chosen] = np.array(own.weights) / WEIGHTS
             found.splits[chosen] = np.array(own.splits) / WEIGHTS
             for i, values in zip(chosen, own.values, strict=True):
                 found.values[i, : len(values)] = values
         np.sqrt(found.sharing, out=found.sharing)
         found.curve[-1] = found.memory[-1] = found.sharing[-1] = 0
-        found.values -= self._followed(found)
+        found.values[:] -= self._followed(found)
         return found
 
+    def prices(self, point: _Point) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return v, π, β, m and e, with v within the limit of the last knot."""
+        most = self.table.slopes(point.weights) * (self.times[-1] - self.table.since)[:, None]
+        return np.clip(point.values + self._followed(point), 0, most), *point[1:5]
+
     def _followed(self, point: _Point) -> Floats:
-        """Return what the values get from the curves, shape (n, stations + 1)."""
+        """Return the part of the values from the curves."""
         table = self.table
         found = np.empty_like(table.loads)
         for part, when in ((np.s_[:, :1], self._first), (np.s_[:, 1:], self._last)):
@@ -363,12 +318,9 @@ class _Ascent:
         return found
 
     def _gathered(self, loads: Floats) -> Floats:
-        """Return the derivatives by a curve of values that follow it, given those by its values."""
+        """Return the derivatives by a curve of the values that follow it."""
         found = np.zeros(len(self.times))
-        for amounts, when in (
-            (loads[:, 0], self._first),
-            (loads[:, 1:].sum(axis=1), self._last),
-        ):
+        for amounts, when in ((loads[:, 0], self._first), (loads[:, 1:].sum(axis=1), self._last)):
             k = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(found) - 2)
             part = np.clip((when - self.times[k]) / (self.times[k + 1] - self.times[k]), 0, 1)
             found += np.bincount(k, amounts * (1 - part), len(found))
@@ -385,39 +337,32 @@ class _Ascent:
         """Return the bound of v, π, β, m and e (picoseconds) and its derivatives."""
         from serving.bounds.rate_kernels import machine_prices  # loads the compiler
 
-        table = self.table
-        roots = table.roots(weights, splits)
-        found = _Dual(len(self.times), values.shape)
+        table, found = self.table, _Dual(len(self.times), values.shape)
         machine_prices(
             np.array([table.memory, table.base, table.least]),
             *(table.since, self._order, self.begins, self.times, values, weights, table.others),
-            *(table.loads, table.held, roots, memory, sharing),
+            *(table.loads, table.held, table.roots(weights, splits), memory, sharing),
             *(found.machine, found.rounds, found.tokens, found.shares, self.lengths),
             *(found.value_use, found.weight_use, found.root_use),
         )
         own = weights / 2 * (table.base + (1 - splits) * table.loads[:, 0])
         own += table.others * table.base * (1 + weights) / 2
-        found.value = float(
-            (table.multiples * values).sum() + own.sum() - self.lengths @ found.machine
-        )
+        worth = (table.multiples * values).sum() + own.sum()
+        found.value = float(worth - self.lengths @ found.machine)
         return found
 
     def climb(self, point: _Point, steps: int, first: float, until: float) -> _Point:
-        """Return the mean of the last points of an ascent, until a moment (``time.monotonic``).
-
-        It takes ``steps`` at most, the ``first`` of that length.
-        """
-        sizes = [_Size(each.shape) for each in point.arrays]
+        """Return the mean of the last points of at most ``steps``, until a ``time.monotonic``."""
+        sizes = [_Size(each.shape) for each in point]
         mean, best, best_value = point.copy(), point, self.dual(point).value
         began = time.monotonic()
         for step in range(steps):
             part = max(step / steps, (time.monotonic() - began) / max(until - began, 1e-9))
             if part >= 1:
                 break
-            length = first * _SHRINK**part
-            self._advance(point := point.copy(), sizes, length)
+            self._advance(point := point.copy(), sizes, first * _SHRINK**part)
             share = max(1 / (step + 1), 1 / _AVERAGED)
-            for average, each in zip(mean.arrays, point.arrays, strict=True):
+            for average, each in zip(mean, point, strict=True):
                 average += share * (each - average)
             if step % _AVERAGED == _AVERAGED - 1:
                 value = self.dual(mean).value
@@ -429,9 +374,8 @@ class _Ascent:
         """Move a point by one step."""
         table, dual = self.table, self.dual(point)
         by_value = table.multiples - dual.value_use
-        own = self._stay / table.outputs
-        scale = 2 * own[:, None]
-        point.values += length * scale * sizes[0](by_value / np.maximum(table.multiples, 0.5))
+        scale = 2 * (self._stay / table.outputs)[:, None]
+        point.values[:] += length * scale * sizes[0](by_value / np.maximum(table.multiples, 0.5))
         prefills = table.loads[:, 0]
         by_weight = dual.weight_use
         by_weight += (table.base * table.outputs + (1 - point.splits) * prefills) / 2
@@ -441,35 +385,25 @@ class _Ascent:
         rest = 1 - (table.numbers - 1.5) / np.maximum(table.others, 1)[:, None]
         rest[:, 0] = point.splits / 2
         by_weight += (dual.root_use * rest * table.ratios / np.sqrt(squares)).sum(axis=1)
-        # What β = 1 would bring by sharing, and what β = 0 brings: √β·gain + (1 − β)·whole.
+        # Gains of β = 1 by sharing and of β = 0: √β·gain + (1 − β)·whole.
         whole = point.weights * prefills / 2
         gain = 2 * dual.root_use[:, 0] * np.sqrt(point.weights / 2 * table.ratios[:, 0])
         best = np.minimum(gain / np.maximum(2 * whole, 1e-9), 1) ** 2
-        point.splits += 0.1 * (best - point.splits)
+        point.splits[:] += 0.1 * (best - point.splits)
         moved = point.weights + length / 2 * sizes[1](by_weight / (table.outputs * table.base))
         point.weights[:] = np.where(table.others > 0, np.clip(moved, 0.001, 1), 1.0)
-        held = table.multiples * table.held
         by_memory = -self.lengths * (table.memory - dual.tokens) / dual.rounds
         by_memory += self._gathered(by_value * table.held)
-        usual = self._gathered(held) + 0.3 * self.lengths * table.memory / table.base
+        usual = self._gathered(table.multiples * table.held)
+        usual += 0.3 * self.lengths * table.memory / table.base
         price = 50 * table.base / table.memory
-        point.memory += length * price * sizes[3](by_memory / usual)
+        point.memory[:] += length * price * sizes[3](by_memory / usual)
         np.maximum(point.memory, 0, out=point.memory)
-        point.sharing += 0.1 * (table.least * dual.shares / 2 - point.sharing)
+        point.sharing[:] += 0.1 * (table.least * dual.shares / 2 - point.sharing)
         loads = table.multiples * table.loads
         usual = self._gathered(loads) + 1e-3 * loads.sum() / len(self.times) + 1e-9
-        point.curve += length * 50 * sizes[5](self._gathered(by_value * table.loads) / usual)
+        point.curve[:] += length * 50 * sizes[5](self._gathered(by_value * table.loads) / usual)
         point.memory[-1] = point.sharing[-1] = 0
-
-
-class _Dual:
-    """The value of the dual at a point, and what the kernel fills."""
-
-    def __init__(self, knots: int, shape: tuple[int, int]) -> None:
-        self.value = 0.0
-        self.machine, self.rounds, self.tokens, self.shares = (np.zeros(knots) for _ in range(4))
-        self.value_use, self.root_use = np.zeros(shape), np.zeros(shape)
-        self.weight_use = np.zeros(shape[0])
 
 
 def _certificate(
@@ -479,9 +413,9 @@ def _certificate(
     table = search.table
     parts = np.where(table.others > 0, np.rint(point.weights * WEIGHTS), WEIGHTS)
     splits = np.rint(np.clip(point.splits, 0, 1) * WEIGHTS)
-    point = replace(point, weights=parts / WEIGHTS, splits=splits / WEIGHTS)
+    point = point._replace(weights=parts / WEIGHTS, splits=splits / WEIGHTS)
     values, weights, shared, memory, sharing = search.prices(point)
-    # What rounding errors of the search may have added.
+    # Margin for rounding errors of the search.
     values = np.maximum(np.floor(values * (1 - 1e-12)) - (PICOSECONDS + 4), 0)
     memory, sharing = np.rint(memory), np.floor(sharing)
     machine = search.dual_of(values, weights, shared, memory, sharing).machine
@@ -492,6 +426,10 @@ def _certificate(
     denominator = largest_denominator(lambda d: float(machine.max()) * d * most < SAFE / 8, _FINEST)
     if denominator is None:
         return None
+
+    def integers(row: Floats) -> tuple[int, ...]:
+        return tuple(row.astype(np.int64).tolist())
+
     rows = zip(values.astype(np.int64).tolist(), table.others.tolist(), strict=True)
     certificate = RateCertificate(
         kind="rates",
@@ -501,12 +439,12 @@ def _certificate(
         seat=room.seat,
         denominator=denominator,
         knots=tuple((search.knots + table.start).tolist()),
-        machine=tuple(np.ceil(machine * denominator).astype(np.int64).tolist()),
-        memory=tuple(memory.astype(np.int64).tolist()),
-        sharing=tuple(sharing.astype(np.int64).tolist()),
+        machine=integers(np.ceil(machine * denominator)),
+        memory=integers(memory),
+        sharing=integers(sharing),
         places=_STATIONS,
-        weights=tuple(parts.astype(np.int64).tolist()),
-        splits=tuple(splits.astype(np.int64).tolist()),
+        weights=integers(parts),
+        splits=integers(splits),
         values=tuple(tuple(row if others else row[:1]) for row, others in rows),
     )
     try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from formulations.bounds.computed_bound import ComputedBound
@@ -17,20 +17,19 @@ from serving.bounds.certificate import PartRates, RateCertificate, rate_certific
 from serving.bounds.loads import Room, alone, alone_bound, work_bound
 from serving.bounds.rates import best_rates
 
-#: Requests up to which prices are searched for all at once, first and then.  Of more, windows in
-#: the order of arrival are priced each for itself: it takes many steps for many requests to
-#: converge, and windows of few do not see who waits for requests of the window before.
+#: Requests of a window, first and then.  Windows by arrival are priced one by one: large ones take
+#: many steps, and small ones do not see waiting for the window before.
 WINDOWS = (250, 1000)
-#: Share of the time that the small windows have.
+#: Share of the time for the small windows.
 SMALL_SHARE = 0.4
 #: Seconds between two sums over parts, which are as long as the instance.
 SECONDS_BETWEEN = 1.0
-#: What a seat may count as, in parts of the memory that there is for each of them.
+#: Sizes of a seat, in parts of its share of the memory.
 _SEATS = (0, 0.25, 1, 4, 64)
 
 
 class SecondsBound(NamedTuple):
-    """A lower bound on the total latency (ns), its certificate as JSON, and that of each source."""
+    """A lower bound on the total latency (ns), its certificate, and the bound of each source."""
 
     value: int
     certificate: dict[str, Any]
@@ -46,41 +45,30 @@ def bound_in_seconds(
 ) -> SecondsBound:
     """Return the best certified bound by the deadline (``time.monotonic``); report improvements.
 
-    Proofs: :mod:`serving.bounds.loads` (which takes no deadline), :mod:`serving.bounds.certificate`
-    for prices, and :mod:`formulations.valid.parts` for sums over the parts that idle gaps set
-    apart, and over windows of at most :data:`WINDOWS` requests of these.  Where ``running`` is not
-    0 it holds for schedules of which no round processes more requests.  A ValueError is raised
-    where arrivals are in rounds.
+    Proofs: :mod:`serving.bounds.loads` (without a deadline), :mod:`serving.bounds.certificate` for
+    prices, and :mod:`formulations.valid.parts` for sums over parts between idle gaps, and over
+    windows of at most :data:`WINDOWS` requests.  With ``running`` it holds for schedules whose
+    rounds process no more requests.  Arrivals in rounds raise a ValueError.
     """
     if instance.time_unit != "second":
         raise ValueError(
             f"bound-seconds: expected arrivals in seconds, found rounds in {instance.name!r}"
         )
     sources: dict[str, int] = {}
-    room = _room(instance, batch_time, running)
-    best, work = _without_search(instance, batch_time, room)
-
-    def take(certificate: RateCertificate) -> None:
-        nonlocal best
+    # The bound is proved in each room; this one has the most work.
+    each = instance.memory / max(running, 1)
+    seats = {int(part * each) for part in _SEATS} if running else {0}
+    rooms = [Room(instance.memory, running, seat) for seat in sorted(seats)]
+    room = max(rooms, key=lambda room: work_bound(instance, batch_time, room))
+    first = _without_search(instance, batch_time, room)
+    best = first[0]
+    for certificate in chain(first, _searched(instance, batch_time, room, deadline)):
         sources[certificate.kind] = max(certificate.value, sources.get(certificate.kind, 0))
         if certificate is best or certificate.value > best.value:
             best = certificate
             if report is not None:
                 report.bound(value=certificate.value, source=certificate.kind)
-
-    for certificate in (best, work):
-        take(certificate)
-    for certificate in _searched(instance, batch_time, room, deadline):
-        take(certificate)
     return SecondsBound(best.value, rate_certificate_document(best), sources)
-
-
-def _room(instance: Instance, batch_time: BatchTime, running: int) -> Room:
-    """Return the room in which requests have the most work; that is proved for each."""
-    each = instance.memory / max(running, 1)
-    seats = {int(part * each) for part in _SEATS} if running else {0}
-    rooms = [Room(instance.memory, running, seat) for seat in sorted(seats)]
-    return max(rooms, key=lambda room: work_bound(instance, batch_time, room))
 
 
 def _without_search(instance: Instance, batch_time: BatchTime, room: Room) -> list[RateCertificate]:
@@ -94,7 +82,7 @@ def _without_search(instance: Instance, batch_time: BatchTime, room: Room) -> li
 def _searched(
     instance: Instance, batch_time: BatchTime, room: Room, deadline: float
 ) -> Iterator[RateCertificate]:
-    """Yield what is found for small windows, then for large ones from the prices of the small."""
+    """Yield certificates of small windows, then of large ones from the prices of the small."""
     times = [alone(request, batch_time) for request in instance.requests]
     parts = gaps(instance.arrival_times.tolist(), times)
     small, large = (_windows(parts, size) for size in WINDOWS)
@@ -107,13 +95,11 @@ def _searched(
         if len(groups) == 1:
             yield from best_rates(instance, batch_time, room, until, begin)
         else:
-            sums = _Sums(instance, batch_time, room, groups)
-            yield from sums.by(until)
-            begin = sums.priced()
+            begin = yield from _sums(instance, batch_time, room, groups, until)
 
 
 def _windows(groups: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
-    """Return the groups, large ones cut into windows of about equal size, in the order of time."""
+    """Return the groups, large ones cut into windows of about equal size, by time."""
     found: list[Sequence[int]] = []
     for group in groups:
         count = -(-len(group) // size)
@@ -122,64 +108,51 @@ def _windows(groups: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
     return found
 
 
-class _Sums:
-    """The best certificate of each part, and their sum."""
+def _sums(
+    instance: Instance,
+    batch_time: BatchTime,
+    room: Room,
+    groups: Sequence[Sequence[int]],
+    deadline: float,
+) -> Generator[RateCertificate, None, Sequence[PartRates]]:
+    """Yield sums over parts until the deadline, now and then; small parts are priced first.
 
-    def __init__(
-        self,
-        instance: Instance,
-        batch_time: BatchTime,
-        room: Room,
-        groups: Sequence[Sequence[int]],
-    ) -> None:
-        self._groups, self._batch_time, self._room = groups, batch_time, room
-        self._parts = [chosen_of(instance, group) for group in groups]
-        self._best = [
-            max(_without_search(part, batch_time, room), key=lambda each: each.value)
-            for part in self._parts
-        ]
+    The only request of a part keeps its bound alone.  The prices of all parts are returned, or
+    nothing if a part has none.
+    """
+    parts = [chosen_of(instance, group) for group in groups]
+    best = [
+        max(_without_search(part, batch_time, room), key=lambda each: each.value) for part in parts
+    ]
+    #: The best prices of each part, also below another source.
+    rates: list[RateCertificate | None] = [None] * len(groups)
 
-        #: The best prices of each part, also where another source is better.
-        self._rates: list[RateCertificate | None] = [None] * len(groups)
+    def of_groups(found: Iterable[RateCertificate]) -> tuple[PartRates, ...]:
+        pairs = zip(groups, found, strict=True)
+        return tuple(PartRates(tuple(each), rate_certificate_document(own)) for each, own in pairs)
 
-    def by(self, deadline: float) -> Iterator[RateCertificate]:
-        """Yield sums until the deadline, now and then; small parts are priced first.
+    def added_up() -> RateCertificate:
+        value = sum(own.value for own in best)
+        return RateCertificate("parts", value, batch_time.name, room.running, parts=of_groups(best))
 
-        What a request takes alone is all that is known where it is the only one of its part.
-        """
-        several = [k for k, part in enumerate(self._parts) if len(part) > 1]
-        still = sum(len(self._parts[k]) for k in several)
-        told = time.monotonic()
-        for k in sorted(several, key=lambda k: len(self._parts[k])):
-            part, now = self._parts[k], time.monotonic()
-            if now >= deadline:
-                break
-            share = now + (deadline - now) * len(part) / still
-            still -= len(part)
-            found = list(best_rates(part, self._batch_time, self._room, share))
-            self._rates[k] = max(found, key=lambda each: each.value, default=None)
-            self._best[k] = max([self._best[k], *found], key=lambda each: each.value)
-            if time.monotonic() > told + SECONDS_BETWEEN:
-                yield self._added_up()
-                told = time.monotonic()
-        yield self._added_up()
-
-    def priced(self) -> Sequence[PartRates]:
-        """Return the prices that were found of each part, nothing if of one there are none."""
-        pairs = zip(self._groups, self._rates, strict=True)
-        found = [(group, own) for group, own in pairs if own is not None]
-        if len(found) < len(self._groups):
-            return ()
-        return [PartRates(tuple(each), rate_certificate_document(own)) for each, own in found]
-
-    def _added_up(self) -> RateCertificate:
-        parts = tuple(
-            PartRates(tuple(group), rate_certificate_document(own))
-            for group, own in zip(self._groups, self._best, strict=True)
-        )
-        value = sum(own.value for own in self._best)
-        text, running = self._batch_time.name, self._room.running
-        return RateCertificate("parts", value, text, running, parts=parts)
+    several = [k for k, part in enumerate(parts) if len(part) > 1]
+    still = sum(len(parts[k]) for k in several)
+    last = time.monotonic()
+    for k in sorted(several, key=lambda k: len(parts[k])):
+        now = time.monotonic()
+        if now >= deadline:
+            break
+        share = now + (deadline - now) * len(parts[k]) / still
+        still -= len(parts[k])
+        found = list(best_rates(parts[k], batch_time, room, share))
+        rates[k] = max(found, key=lambda each: each.value, default=None)
+        best[k] = max([best[k], *found], key=lambda each: each.value)
+        if time.monotonic() > last + SECONDS_BETWEEN:
+            yield added_up()
+            last = time.monotonic()
+    yield added_up()
+    known = [each for each in rates if each is not None]
+    return of_groups(known) if len(known) == len(groups) else ()
 
 
 def compute_bound(
@@ -190,13 +163,10 @@ def compute_bound(
     batch_time: BatchTime | None = None,
     **options: Any,
 ) -> Bound:
-    """Return :func:`bound_in_seconds`, of the default batch time where none is given."""
+    """Return :func:`bound_in_seconds`, by default with the default batch time."""
     del options
-    model = read_batch_time(DEFAULT) if batch_time is None else batch_time
-    found = bound_in_seconds(instance, model, deadline, report)
-    return Bound(
-        found.value, prices=None, expected_starts=None, objective=None, rates=found.certificate
-    )
+    found = bound_in_seconds(instance, batch_time or read_batch_time(DEFAULT), deadline, report)
+    return Bound(found.value, None, expected_starts=None, objective=None, rates=found.certificate)
 
 
 FORMULATION = ComputedBound(name="bound-seconds", compute=compute_bound, time_unit="second")

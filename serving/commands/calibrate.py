@@ -14,9 +14,9 @@ from instances.batch_time import BatchTimeError
 from instances.named import find_instance
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import MethodError, read_method
-from serving.calibration import calibrated, latencies, simulate
+from serving.calibration import calibrated, simulate
 from serving.deployments import EngineSettings
-from serving.metrics import PERCENTILES, spreads
+from serving.metrics import PERCENTILES, latencies, spreads
 from serving.traces.arguments import TRACE_OPTIONS, trace_options
 from serving.traces.reading import read_input
 from support.command import Command, Options, argument, option
@@ -46,7 +46,7 @@ def main(options: Options) -> int:
     """
     path = find_instance(options.file)
     instance, report = read_input(path, trace_options(options), str(options.file))
-    for line in report.told(quiet=False) if report else ():
+    for line in report.lines if report else ():
         print(line, file=sys.stderr)
     if report is None or report.measured is None or instance.time_unit != "second":
         raise UsageError("expected a result with times of first and last tokens, found none")
@@ -62,8 +62,8 @@ def main(options: Options) -> int:
     rows = []
     for name, spread in real.items():
         pairs = [(value or 0.0, ours[name][key] or 0.0) for key, value in spread.items()]
-        told = [f"{value / 1000:.4g}" for value, _ in pairs]
-        rows.append([name.upper(), *told, *(f"{100 * (b / a - 1):+.1f} %" for a, b in pairs if a)])
+        shown = [f"{value / 1000:.4g}" for value, _ in pairs]
+        rows.append([name.upper(), *shown, *(f"{100 * (b / a - 1):+.1f} %" for a, b in pairs if a)])
     print(f'--policy      "{method}"\n--batch-time  "{batch_time}"\n')
     print(f"{len(held_out)} requests that were not fitted: seconds, and simulated / measured - 1")
     columns = ["mean", *(f"p{each}" for each in PERCENTILES)]
@@ -72,6 +72,6 @@ def main(options: Options) -> int:
 
 
 def _engine(settings: EngineSettings) -> str:
-    """Return vLLM's scheduler with the limits that a file states, those of the GPU otherwise."""
+    """Return vLLM's scheduler with the limits of a file, by default of the GPU."""
     limits = {"block": settings.block, "budget": settings.budget, "running": settings.running}
     return f"vllm-v1({','.join(f'{name}={value}' for name, value in limits.items() if value)})"

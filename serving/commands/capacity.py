@@ -15,12 +15,13 @@ from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import only_bounds
 from kvopt.store.export import frame_csv
 from serving.bounds.loads import not_covered
-from serving.capacity import Probe, StabilityRate, capacity, stability_rate
+from serving.capacity import Probe, capacity, stability_rate
 from serving.commands.deployment import deploy
 from serving.commands.workload import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
     EXIT_OK,
+    cell,
     deployment,
     over_rates,
     prepared,
@@ -35,7 +36,6 @@ from support.usage import UsageError
 if TYPE_CHECKING:
     from reports.figures.style import Drawing
 
-#: Columns of the table, with the factor to what is shown.
 _SHOWN = {
     "throughput": ("req/s", 1.0),
     "goodput": ("good/s", 1.0),
@@ -73,10 +73,7 @@ def main(options: Options) -> int:
     instance, wishes = prepared(options, methods, "kvopt capacity says", (".csv", ".json"))
     try:
         table, runs = capacity(
-            instance,
-            methods,
-            wishes,
-            options.slo,
+            *(instance, methods, wishes, options.slo),
             share=options.share,
             precision=options.precision,
             arrival_seed=options.arrivals,
@@ -90,14 +87,17 @@ def main(options: Options) -> int:
     assert batch_time is not None
     stability = stability_rate(instance, batch_time)
     table.insert(3, "stability_rate", stability.rate)
-    print(table_text(table))
+    print(_table_text(table))
     for line in table[table["capacity"].eq(0)].to_dict("records"):
         lowest = runs[runs["method"].eq(line["method"]) & runs["rate"].eq(line["not_kept"])]
         print(f"{line['method']}: {_none_kept(lowest.to_dict('records')[0], options)}")
     if not options.quiet:
         share = f"{100 * options.share:g} % of the requests keep {options.slo}"
         print(f"{share}; rates in requests a second")
-        print(_stable(stability, len(instance), not_covered(instance, batch_time)))
+        known = f"known to {100 * stability.error:.0f} % from {counted(len(instance), 'request')}"
+        ceiling = "; no scheduler sustains more (docs/rates.md)"
+        uncovered = not_covered(instance, batch_time)
+        print(f"stability rate {stability}, {known}{'' if uncovered else ceiling}")
 
     def export() -> str:
         if not options.export.lower().endswith(".json"):
@@ -122,39 +122,29 @@ def _tell(method: str, probe: Probe) -> None:
 
 
 def _none_kept(lowest: Mapping[Hashable, Any], options: Options) -> str:
-    """Return why no rate is kept, from the run at the lowest one."""
+    """Return the reason that no rate is kept, from the run at the lowest one."""
     at = f"at {lowest['rate']:g} a second"
     if math.isnan(lowest["share"]):
         return f"no rate keeps {options.slo}: no schedule {at}"
     took = ", ".join(
-        f"{_cell(lowest[f'mean_{each.name}_ms'], 0.001)} s {each.name.upper()} "
-        f"(p99 {_cell(lowest[f'p99_{each.name}_ms'], 0.001)})"
+        f"{cell(lowest[f'mean_{each.name}_ms'], 0.001)} s {each.name.upper()} "
+        f"(p99 {cell(lowest[f'p99_{each.name}_ms'], 0.001)})"
         for each in fields(options.slo)
         if getattr(options.slo, each.name) is not None
     )
     return f"no rate keeps {options.slo}: a request alone takes {took}, {at}"
 
 
-def _stable(stability: StabilityRate, n: int, exception: str) -> str:
-    known = f"known to {100 * stability.error:.0f} % from {counted(n, 'request')}"
-    ceiling = "" if exception else "; no scheduler sustains more (docs/rates.md)"
-    return f"stability rate {stability}, {known}{ceiling}"
-
-
-def table_text(table: pd.DataFrame) -> str:
-    """Return the aligned table: one line a method, at the largest rate that it keeps."""
+def _table_text(table: pd.DataFrame) -> str:
+    """Return the aligned table: one line a method, at its largest kept rate."""
     lines = []
     for line in table.to_dict("records"):
-        low, high, stable = (
-            float(line[name]) for name in ("capacity", "not_kept", "stability_rate")
+        figures = [cell(line.get(name), factor) for name, (_, factor) in _SHOWN.items()]
+        rate, above, stable = (
+            f"{float(line[name]):.4g}" for name in ("capacity", "not_kept", "stability_rate")
         )
-        figures = [_cell(line.get(name), factor) for name, (_, factor) in _SHOWN.items()]
-        kept = _cell(line.get("share"), 100.0, 1)
-        above = f"{high:.4g}" + (" burst" if line["burst"] else "")
-        lines.append([line["method"], f"{low:.4g}", above, f"{stable:.4g}", kept, *figures])
+        above += " burst" if line["burst"] else ""
+        kept = cell(line.get("share"), 100.0, 1)
+        lines.append([line["method"], rate, above, stable, kept, *figures])
     titles = [title for title, _ in _SHOWN.values()]
     return plain_table(["method", "rate", "not kept", "stability", "kept %", *titles], lines)
-
-
-def _cell(value: float | None, factor: float, digits: int = 3) -> str:
-    return "-" if value is None or math.isnan(value) else f"{float(value) * factor:.{digits}f}"

@@ -1,4 +1,4 @@
-"""The options of commands for instances in seconds, and what of them goes together."""
+"""The options of commands for instances in seconds."""
 
 from __future__ import annotations
 
@@ -19,21 +19,17 @@ from serving.traces.reading import is_trace
 from support.command import Options, option, together
 from support.usage import UsageError
 
-#: Lets a command take ``--batch-time``.
 BATCH_TIME_OPTION = option(
     "--batch-time", "TEXT", f"how long rounds take (default: {DEFAULT})", completion.clocks
 )
-#: Lets a command take a model and its GPUs.
 DEPLOYMENT_OPTIONS = together(
     option("--gpu", "NAME", "memory and batch time of these GPUs, as h100-80"),
     option("--model", "NAME", "the model on them, as llama3.1-8b (docs/gpus.md)"),
     option("--tp", "N", "GPUs that share the model (default: 1)", read_count),
 )
-#: Lets a command take ``--slo``.
 SLO_OPTION = option(
     "--slo", "TEXT", "objective of goodput, as in ttft:1s,tpot:50ms,e2el:9s", read_slo
 )
-#: Lets a command take all options of one run in seconds.
 SERVING_OPTIONS = together(
     BATCH_TIME_OPTION,
     DEPLOYMENT_OPTIONS,
@@ -43,7 +39,7 @@ SERVING_OPTIONS = together(
 
 
 def named_deployment(options: Options) -> Deployment | None:
-    """Return the model and the GPUs that the options name; None without them."""
+    """Return the named model and GPUs; None without them."""
     given = {"--gpu": options.gpu, "--model": options.model}
     missing = [name for name, value in given.items() if value is None]
     if len(missing) == len(given) and options.tp is None:
@@ -60,17 +56,18 @@ def named_deployment(options: Options) -> Deployment | None:
 
 
 def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
-    """Take memory and batch time from the model and its GPUs, where they are not given themselves.
+    """Take memory and batch time from the model and its GPUs, unless they are given.
 
-    An instance file has a memory of its own, which stays.  A batch time that names no GPU is that
-    of these, so that vLLM's scheduler has its limits there.
+    The memory of an instance file stays.  A batch time that names no GPU gets these, for the limits
+    of vLLM's scheduler.
     """
     found = named_deployment(options)
     if found is None:
         return
-    if options.batch_time is None:
+    own = read_wish(options.batch_time)
+    if own is None:
         options.batch_time = found.batch_time
-    elif (own := read_wish(options.batch_time)) is not None and not own.gpu:
+    elif not own.gpu:
         text, closed, behind = options.batch_time.rpartition(")")
         name, *limits = re.split(r"\s+with\s+", behind, maxsplit=1, flags=re.IGNORECASE)
         options.batch_time = " with ".join([f"{text}{closed}{name} on {found.gpu}", *limits])
@@ -81,11 +78,7 @@ def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
 def chosen_batch_time(
     instance: Instance, options: Options, report: TraceReport | None
 ) -> BatchTime | None:
-    """Return the batch time that a run takes; None for an instance in rounds.
-
-    An :class:`InSecondsError` is raised if options are given that an instance in rounds has no use
-    for, or a request arrives later than nanoseconds hold.
-    """
+    """Return the batch time of a run, None in rounds, or raise an :class:`InSecondsError`."""
     wished = read_wish(options.batch_time)
     if not batch_time_of(instance, wished):
         for option in ("slo", "requests"):

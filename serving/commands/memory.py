@@ -1,8 +1,9 @@
-"""``kvopt memory``: M of a model and its GPUs, step by step, and where 16,492 comes from."""
+"""``kvopt memory``: M of a model and its GPUs, step by step, and the origin of 16,492."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -19,10 +20,6 @@ _UNITS = {None: GB, "GB": GB, "GiB": GIB, "MiB": GIB // 1024}
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 
 
-def _count(text: str) -> int:
-    return read_integer(text, 1, 10**6)
-
-
 def _size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
@@ -30,22 +27,21 @@ def _size(text: str) -> int:
     return int(Fraction(match[1]) * _UNITS[match[2]])
 
 
-def _bytes(text: str) -> Fraction:
-    return _between(text, Fraction(1, 2), Fraction(8), "a number from 0.5 to 8")
+def _between(least: Fraction, largest: int, expected: str) -> Callable[[str], Fraction]:
+    def read(text: str) -> Fraction:
+        value = Fraction(text) if _NUMBER.fullmatch(text) else Fraction(0)
+        if not least <= value <= largest:
+            raise ValueError(f"expected {expected}, found {text!r}")
+        return value
+
+    return read
 
 
-def _share(text: str) -> Fraction:
-    return _between(text, Fraction(1, 10**9), Fraction(1), "a number above 0, at most 1")
-
-
-def _between(text: str, least: Fraction, largest: Fraction, expected: str) -> Fraction:
-    value = Fraction(text) if _NUMBER.fullmatch(text) else Fraction(0)
-    if not least <= value <= largest:
-        raise ValueError(f"expected {expected}, found {text!r}")
-    return value
-
-
-_COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
+_BYTES = _between(Fraction(1, 2), 8, "a number from 0.5 to 8")
+_SHARE = _between(Fraction(1, 10**9), 1, "a number above 0, at most 1")
+_COUNT: dict[str, Any] = {"type": lambda text: read_integer(text, 1, 10**6), "metavar": "N"}
+_USED = "share of the GPUs' memory that is used (default: 1)"
+_WIDTH = "bytes of a number of the cache, 0.5 to 8 (default: 2)"
 
 
 @click.command(
@@ -62,15 +58,11 @@ _COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
 @option("--layers", **_COUNT, help="layers of the model")
 @option("--kv-heads", **_COUNT, help="heads with keys and values of their own")
 @option("--head-size", **_COUNT, help="hidden size / heads")
-@option(
-    "--bytes", "B", "bytes of a number of the cache, 0.5 to 8 (default: 2)", _bytes, Fraction(2)
-)
+@option("--bytes", "B", _WIDTH, _BYTES, Fraction(2))
 @option("--gpu-memory", "SIZE", "memory of one GPU", _size)
 @option("--gpus", default=1, **_COUNT, help="GPUs that share the model (default: 1)")
 @option("--weights", "SIZE", "memory of the model, all GPUs together (default: 0)", _size, 0)
-@option(
-    "--utilization", "U", "share of the GPUs' memory that is used (default: 1)", _share, Fraction(1)
-)
+@option("--utilization", "U", _USED, _SHARE, Fraction(1))
 @DEPLOYMENT_OPTIONS
 @option("--quiet", is_flag=True, help="print M and nothing else")
 def main(options: Options) -> int:
@@ -78,33 +70,27 @@ def main(options: Options) -> int:
 
     SIZE is a number with GB (10^9 bytes, the default), GiB (2^30) or MiB (2^20, as nvidia-smi has).
     """
-    served = named_deployment(options)
-    found = _of_sizes(options) if served is None else served.served.memory
+    deployment = named_deployment(options)
+    found = _of_sizes(options) if deployment is None else deployment.served.memory
     if options.quiet:
         print(found.tokens)
         return 0
-    for label, text in found.steps():
+    rows = found.steps()
+    if deployment is not None:
+        rows.append(("batch time", deployment.batch_time))
+        rows.append(("vLLM takes", str(engine_limits(deployment.gpu))))
+    for label, text in rows:
         print(f"{label:<13}  {text}")
-    if served is not None:
-        print(f"{'batch time':<13}  {served.batch_time}")
-        print(f"{'vLLM takes':<13}  {engine_limits(served.gpu)}")
     if lines := on_the_published(found):
         print("", *lines, sep="\n")
     return 0
 
 
 def _of_sizes(options: Options) -> KvMemory:
-    for name in ("layers", "kv_heads", "head_size", "gpu_memory"):
-        if getattr(options, name) is None:
-            shown = name.replace("_", "-")
-            raise UsageError(f"expected --{shown}, or --gpu and --model, found none (see --help)")
-    return KvMemory(
-        layers=options.layers,
-        kv_heads=options.kv_heads,
-        head_size=options.head_size,
-        number_bytes=options.bytes,
-        gpu_bytes=options.gpu_memory,
-        gpus=options.gpus,
-        weight_bytes=options.weights,
-        utilization=options.utilization,
-    )
+    sizes = [vars(options)[each] for each in ("layers", "kv_heads", "head_size", "gpu_memory")]
+    if None in sizes:
+        missing = ("layers", "kv-heads", "head-size", "gpu-memory")[sizes.index(None)]
+        raise UsageError(f"expected --{missing}, or --gpu and --model, found none (see --help)")
+    layers, kv_heads, head_size, gpu_bytes = sizes
+    of_gpus = (options.gpus, options.weights, options.utilization)
+    return KvMemory(layers, kv_heads, head_size, options.bytes, gpu_bytes, *of_gpus)

@@ -17,6 +17,7 @@ from serving.commands.workload import (
     EXIT_FAILED,
     EXIT_OK,
     EXIT_REFUSED,
+    cell,
     deployment,
     over_rates,
     prepared,
@@ -32,6 +33,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from reports.figures.style import Drawing
+
+_SHOWN = {
+    "ael_s": "E2EL s",
+    "bound_ael_s": "bound s",
+    "left": "left %",
+    "mean_ttft_ms": "TTFT s",
+    "p99_ttft_ms": "p99",
+    "mean_tpot_ms": "TPOT s",
+    "p99_e2el_ms": "E2EL p99",
+    "request_throughput": "req/s",
+    "sustained": "sustained",
+    "goodput": "good/s",
+    "bound_goodput": "at most",
+    "evictions": "evictions",
+}
 
 
 @over_rates(
@@ -56,10 +72,7 @@ def main(options: Options) -> int:
     instance, wishes = prepared(options, methods, "--rates says", (".csv",))
     try:
         table, answers, wrong = rate_sweep(
-            instance,
-            rates,
-            methods,
-            wishes,
+            *(instance, rates, methods, wishes),
             arrival_seed=options.arrivals,
             slo=options.slo,
             jobs=options.jobs,
@@ -70,9 +83,9 @@ def main(options: Options) -> int:
         raise UsageError(str(error)) from None
     print(table_text(table))
     if not options.quiet:
-        print("\n".join(bound_lines(instance, table)))
-    for rate, told in answers.items():
-        print(f"\nat rate {rate:g}\n{told}")
+        print("\n".join(_bound_lines(instance, table)))
+    for rate, found in answers.items():
+        print(f"\nat rate {rate:g}\n{found}")
     for line in wrong:
         print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
     shown = of_methods(table)
@@ -95,34 +108,26 @@ def main(options: Options) -> int:
 
 def table_text(table: pd.DataFrame) -> str:
     """Return the aligned table: one line a rate and method, seeds averaged, times in seconds."""
-    good = {"goodput": "good/s", "bound_goodput": "at most"} if "goodput" in table else {}
-    shown = {
-        "ael_s": "E2EL s",
-        "bound_ael_s": "bound s",
-        "left": "left %",
-        "mean_ttft_ms": "TTFT s",
-        "p99_ttft_ms": "p99",
-        "mean_tpot_ms": "TPOT s",
-        "p99_e2el_ms": "E2EL p99",
-        "request_throughput": "req/s",
-        "sustained": "sustained",
-        **good,
-        "evictions": "evictions",
-    }
-    values = of_methods(table)[["rate", "method", *shown]].copy()
-    for name in shown:
-        factor = 0.001 if name.endswith("_ms") else 1.0
-        values[name] = values[name].astype(float) * factor
+    shown = {name: title for name, title in _SHOWN.items() if name in table}
+    values = of_methods(table)[["rate", "method", *shown]].astype(dict.fromkeys(shown, float))
     means = values.groupby(["rate", "method"], sort=False).mean().reset_index()
-    lines = [
-        [f"{rate:g}", method, *(_cell(each, name) for each, name in zip(line, shown, strict=True))]
-        for rate, method, *line in means.to_numpy().tolist()
-    ]
+    lines = []
+    for rate, method, *figures in means.to_numpy().tolist():
+        named = dict(zip(shown, figures, strict=True))
+        cells = {
+            name: cell(each, 1e-3 if name.endswith("_ms") else 1.0) for name, each in named.items()
+        }
+        cells["evictions"] = cell(named["evictions"], digits=1)
+        if not math.isnan(named["left"]):
+            cells["left"] = percent_left(named["left"])
+        if not math.isnan(named["sustained"]):
+            cells["sustained"] = "yes" if named["sustained"] == 1 else "burst"
+        lines.append([f"{rate:g}", method, *cells.values()])
     return plain_table(["rate", "method", *shown.values()], lines)
 
 
-def bound_lines(instance: Instance, table: pd.DataFrame) -> list[str]:
-    """Return where the bound at each rate comes from, and one line on what it covers."""
+def _bound_lines(instance: Instance, table: pd.DataFrame) -> list[str]:
+    """Return the source of the bound at each rate, and one line on its coverage."""
     known = table[table["bound_from"].ne("")].drop_duplicates("rate")
     lines = [
         f"bound at rate {rate:g}: from {origin}"
@@ -130,12 +135,3 @@ def bound_lines(instance: Instance, table: pd.DataFrame) -> list[str]:
     ]
     covers = [coverage(instance, text) for text in table["batch_time"].unique()]
     return [*lines, *(f"the bound covers {each}" for each in covers)]
-
-
-def _cell(value: float, name: str) -> str:
-    if name == "left" and not math.isnan(value):
-        return percent_left(value)
-    if name == "sustained" and not math.isnan(value):
-        return "yes" if value == 1 else "burst"
-    digits = {"evictions": 1}.get(name, 3)
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"

@@ -26,7 +26,7 @@ from support.text import counted
 def main(options: Options) -> int:
     """Read the rounds that vLLM has logged, and fit a batch time to them.
 
-    The log is that of vllm serve --enable-logging-iteration-details under load.
+    vllm serve --enable-logging-iteration-details writes the log, under load.
     """
     check_outputs({"--out": options.out}, [options.log])
     found = read_log(options.log)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -24,13 +25,7 @@ from kvopt.store import StoreError
 from kvopt.store.location import store_files
 from kvopt.sweeps.inputs import Wishes
 from serving.batch_time import DEFAULT
-from serving.choice import (
-    read_wish,
-    refuse_silent_default,
-    told_limits,
-    whose,
-    with_limits,
-)
+from serving.choice import read_wish, refuse_silent_default, told_limits, whose, with_limits
 from serving.traces import TraceReport
 from serving.traces.arguments import trace_options
 from serving.traces.reading import read_input
@@ -50,10 +45,10 @@ from support.usage import UsageError, complain
 if TYPE_CHECKING:
     from reports.figures.style import Drawing
 
-#: The line after Ctrl-C of a command whose runs are stored.
+#: The line after Ctrl-C of a command with stored runs.
 RESUMES = "interrupted; what was finished is stored, the same command resumes"
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_REFUSED, EXIT_STORE = 0, 1, 2, 5, 6
-#: A command over rates of arrivals.
+#: Declares a command over rates of arrivals.
 over_rates = partial(
     click.command,
     cls=Command,
@@ -68,10 +63,7 @@ over_rates = partial(
 def prepared(
     options: Options, methods: Iterable[Method], who: str, exports: Sequence[str]
 ) -> tuple[Instance, Wishes]:
-    """Return the requests, and what is wished of the runs; refuse all that can be before them.
-
-    ``who`` says when the requests arrive, for messages; the table may end in ``exports``.
-    """
+    """Return requests and wishes, or refuse them before any run; ``who`` sets the arrivals."""
     suffixes = {"export": exports, "plot": PICTURES}
     wishes = wishes_of(options)
     refuse_suffixes(options, suffixes)
@@ -85,22 +77,20 @@ def prepared(
 
 
 def wishes_of(options: Options, **more: Any) -> Wishes:
-    """Return what is wished of the runs."""
-    outputs = (vars(options).get(name) for name in ("report", "export", "plot"))
+    """Return the wishes of the runs."""
+    outputs = filter(None, (vars(options).get(name) for name in ("report", "export", "plot")))
     return Wishes(
         seeds=options.seeds,
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         batch_time=read_wish(options.batch_time),
-        outputs=written_paths(
-            [*store_files(options.store or DEFAULT_STORE), *filter(None, outputs)]
-        ),
+        outputs=written_paths([*store_files(options.store or DEFAULT_STORE), *outputs]),
         **more,
     )
 
 
 def tell_unread(options: Options, methods: Iterable[Method], wishes: Wishes) -> None:
-    """Say which files have too much around them for their runs to be taken from the store."""
+    """Name the files with too many neighbours, whose runs are not taken from the store."""
     for line in unread_neighbours(methods, wishes.outputs or ()):
         complain(options.program, line)
 
@@ -112,20 +102,17 @@ def tell(lines: Iterable[str]) -> None:
 
 
 def whose_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[str]:
-    """Return what batch times are of, and which memories do not go with them, each line once.
-
-    Each is with a memory (tokens); ``default`` tells that none was named.
-    """
-    told: dict[str, None] = {}
+    """Return lines on batch times with memories (tokens); ``default``: none was named."""
+    lines: dict[str, None] = {}
     for model, memory in timed:
-        told[whose(model, default=default and model.name == DEFAULT)] = None
-        told[told_limits(model)] = None
-        told[model.served.mismatch(memory) if model.served else ""] = None
-    return [line for line in told if line]
+        lines[whose(model, default=default and model.name == DEFAULT)] = None
+        lines[told_limits(model)] = None
+        lines[model.served.mismatch(memory) if model.served else ""] = None
+    return [line for line in lines if line]
 
 
 def check_beside_store(options: Options, *outputs: str) -> list[Path]:
-    """Refuse what cannot be written or must not be, and return the files of the store."""
+    """Refuse outputs that cannot or must not be written, and return the files of the store."""
     kept = store_files(options.store or DEFAULT_STORE)
     if kept:
         check_apart({"--store": kept[0]})
@@ -134,7 +121,7 @@ def check_beside_store(options: Options, *outputs: str) -> list[Path]:
 
 
 def store_of(options: Options, *, readonly: bool = False) -> str:
-    """Return where runs are kept, by default in a folder that is made unless it is only read."""
+    """Return the store; the folder of the default one is made unless it is only read."""
     if options.store is not None:
         return str(options.store)
     try:
@@ -152,8 +139,13 @@ def deployment(instance: Instance, wishes: Wishes) -> str:
     return f"{instance.name}: {model.served or model.name}, M = {instance.memory:,} tokens"
 
 
+def cell(value: float | None, factor: float = 1.0, digits: int = 3) -> str:
+    """Return a figure of a table, a dash without one."""
+    return "-" if value is None or math.isnan(value) else f"{float(value) * factor:.{digits}f}"
+
+
 def write_results(options: Options, export: Callable[[], str], draw: Callable[[], Drawing]) -> bool:
-    """Write the table and draw the picture that options name; return whether all is written."""
+    """Write the table and the picture that options name; return True if all is written."""
     writers: dict[str, Callable[[], object]] = {}
     if options.export is not None:
         writers[f"--export {options.export}"] = lambda: write_text(options.export, export())

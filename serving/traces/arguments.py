@@ -1,4 +1,4 @@
-"""The options of a trace on a command line, the same in every command that reads one."""
+"""The options of a trace on a command line, for every command that reads one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from serving.traces.formats import formats
 from serving.traces.options import SEED_ALONE, TraceOptionError, TraceOptions
 from support.command import Names, Options, option, together
 
-#: Where the parser keeps them, so that they stand in no other option's way.
 _PREFIX = "trace_"
 
 
@@ -30,19 +29,14 @@ TRACE_OPTIONS = together(
     _option("--rate", "LAMBDA", "Poisson arrivals, so many a second, not its own", type=FLOAT),
     _option("--arrival-seed", "K", "seed of --rate (default: 0)", type=INT),
     _option("--round-seconds", "S", "turn seconds into rounds of S seconds", type=FLOAT),
-    _option(
-        "--format",
-        "NAME",
-        "format of the file (default: found by its beginning)",
-        type=Names(formats),
-    ),
+    _option("--format", "NAME", "of the file (default: by its beginning)", type=Names(formats)),
     _option("--run", "K", "the K-th of several runs in one file", type=INT),
     _option("--tokenizer", "NAME", "of text: tokenizer.json or a hub's name (default: words)"),
 )
 
 
 def trace_options(options: Options) -> TraceOptions:
-    """Return the options that were given, the others as they are by default."""
+    """Return the given options, the others at their defaults."""
     read = {each.name: getattr(options, _PREFIX + each.name) for each in fields(TraceOptions)}
     given = {name: value for name, value in read.items() if value is not None}
     if "arrival_seed" in given and "rate" not in given:

@@ -1,4 +1,4 @@
-"""Command: write a trace, or an instance by name, as an instance file, ``kvopt convert``."""
+"""Command ``kvopt convert``: write a trace, or an instance by name, as an instance file."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def main(options: Options) -> int:
     INSTANCE is a name of the library or the ladder, or an instance file.
     """
     if options.list:
-        every = formats().values()
-        rows = ((each.name, each.summary, ", ".join(each.reader.expects)) for each in every)
+        rows = [
+            (each.name, each.summary, ", ".join(each.reader.expects)) for each in formats().values()
+        ]
         sys.stdout.write(listing(rows))
         return 0
     if options.trace is None:
@@ -51,7 +52,7 @@ def main(options: Options) -> int:
     path = find_instance(options.trace)
     check_outputs({"--out": options.out}, [path])
     instance, report = read_input(path, trace_options(options), str(options.trace))
-    for line in report.told(quiet=options.quiet) if report else ():
+    for line in report.shown_lines(quiet=options.quiet) if report else ():
         print(line, file=sys.stderr)
     write_out(options.out, format_instance(instance, partial(telling, what="requests written")))
     return 0

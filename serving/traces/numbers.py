@@ -1,4 +1,4 @@
-"""Numbers of a trace, exactly: whole lengths, and times of its units in whole nanoseconds."""
+"""Exact numbers of a trace: whole lengths, and times in whole nanoseconds."""
 
 from __future__ import annotations
 
@@ -12,38 +12,35 @@ from instances.model import MAX_SECONDS, MAX_TOKENS
 from instances.time_unit import NANOSECONDS
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?\s*", re.ASCII)
-#: Multiplies what :func:`exact` reads, 100 characters at most, without rounding.
+#: Multiplies numbers of 100 characters without rounding.
 _EXACT = Context(prec=200)
-#: Digits of an integer that is read without looking further.
-_FEW = 15
 #: Stands for every length that no memory holds.
 TOO_LONG = MAX_TOKENS + 1
 _DATE = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
-#: Last year whose nanoseconds since 1970 have 64 bits whole.
+#: Last year whose nanoseconds since 1970 fit 64 bits.
 _LAST_YEAR = 2261
 
-#: Refuses a trace for the value at a position, of which it says what was expected.
+#: Refuses a trace for the value at a position, with the expected value.
 Refuse = Callable[[int, str], NoReturn]
 
 
 def exact(value: Any) -> int | Decimal | None:
-    """Return the number that a field or a JSON value states; None if it states none."""
+    """Return the number of a field or a JSON value as written; None if it states none."""
     if type(value) is int:
         return value
     if type(value) is float:
-        # As it is written, not as it is stored.
         value = repr(value)
     if type(value) is not str or len(value) > 100:
         return None
-    if len(value) <= _FEW and value.isascii() and value.isdigit():
+    if len(value) < 16 and value.isascii() and value.isdigit():
         return int(value)
     return Decimal(value.strip()) if _NUMBER.fullmatch(value) else None
 
 
 def whole(value: Any) -> int | None:
-    """Return a length of a CSV field or JSON value; None if it is no whole number.
+    """Return a length of a field or a JSON value; None if it is no whole number.
 
-    What no memory holds becomes ``TOO_LONG``, what is negative -1 at most.
+    A length that no memory holds becomes ``TOO_LONG``, a negative one -1.
     """
     number = exact(value)
     if number is None:
@@ -56,9 +53,9 @@ def whole(value: Any) -> int | None:
 
 
 def nanoseconds(value: Any, unit: int) -> int | None:
-    """Return a time in nanoseconds, of which its ``unit`` has so many; None if it is no number.
+    """Return a time in nanoseconds, rounded, ties to even; None if the value is no number.
 
-    It is rounded, ties to even.  An OverflowError says that it is negative, or too late.
+    ``unit`` is in nanoseconds.  A time that is negative or too late raises an OverflowError.
     """
     number = exact(value)
     if number is None:
@@ -72,10 +69,7 @@ def nanoseconds(value: Any, unit: int) -> int | None:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of some unit, 0 or more, rounded to whole nanoseconds.
-
-    ``fractions`` is what a fraction of the unit says of the file, where the format has none.
-    """
+    """Times as numbers of a unit, 0 or more; ``fractions`` ends the refusal of a fraction."""
 
     name: str
     nanoseconds: int
@@ -106,25 +100,19 @@ class Dates:
 
     def read(self, values: Sequence[Any], refuse: Refuse) -> Sequence[int]:
         """Return nanoseconds since 1970, or refuse the first value that is no such date."""
-        import pandas as pd  # only where there are dates: it takes half a second
+        import pandas as pd  # takes half a second
 
         column = pd.Series(values, dtype=str)
-        dates = column.str.fullmatch(_DATE, flags=re.ASCII)
-        if dates.all():
-            years = column.str[:4].astype(int)
-            if not (right := years.between(1970, _LAST_YEAR)).all():
-                refuse(int(right.to_numpy().argmin()), f"a date from 1970 to {_LAST_YEAR}")
-            read = pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce")
-            dates = read.notna()
-        if not dates.all():
-            refuse(int(dates.to_numpy().argmin()), "a date and a time as in 2023-11-16 10:00:00.25")
-        found: list[int] = read.dt.as_unit("ns").astype("int64").tolist()
-        if min(found) < 0:
-            refuse(found.index(min(found)), "a date since 1970")
+        column = column.where(column.str.fullmatch(_DATE, flags=re.ASCII))
+        dates = pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce")
+        right = dates.dt.year.between(1970, _LAST_YEAR)
+        if not right.all():
+            expected = f"a date from 1970 to {_LAST_YEAR} and a time, as 2023-11-16 10:00:00.25"
+            refuse(int(right.to_numpy().argmin()), expected)
+        found: list[int] = dates.dt.as_unit("ns").astype("int64").tolist()
         return found
 
 
-#: What a file states its times in.
 Unit = Numbers | Dates
 
 SECONDS = Numbers("seconds", NANOSECONDS)

@@ -17,14 +17,12 @@ from support.usage import UsageError
 
 _Many = Annotated[int, Field(ge=1, le=10**9)]
 _Moment = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
-
-
-#: What is told of a seed where no arrivals are drawn.
+#: Refusal of a seed without drawn arrivals.
 SEED_ALONE = "arrival_seed: goes with a rate, found none"
 
 
 class TraceOptionError(UsageError, ValueError):
-    """Options that no trace can be read with; the message is one line."""
+    """Wrong options of a trace; the message is one line."""
 
 
 class TraceKeywords(TypedDict, total=False):
@@ -45,9 +43,8 @@ class TraceKeywords(TypedDict, total=False):
 class TraceOptions:
     """Options that make an instance of a trace (docs/traces.md); :meth:`of` reads them.
 
-    Times of ``window`` count from the first row that is a request, whether or not the memory holds
-    it; rows at or after the first and before the second are kept.  Without a ``memory`` it is that
-    of the engine that the file was recorded with, if it says so; ``run`` counts from 1.
+    Times of ``window`` count from the first row that is a request, also one over the memory.  By
+    default ``memory`` is the recorded engine's; ``run`` counts from 1.
     """
 
     memory: Annotated[int, Field(ge=1, le=MAX_TOKENS)] | None = None
@@ -72,13 +69,19 @@ class TraceOptions:
     @property
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        read = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
-        return {name: value for name, (value, default) in read.items() if value != default}
+        defaults = {each.name: each.default for each in fields(self)}
+        return {name: vars(self)[name] for name in defaults if vars(self)[name] != defaults[name]}
 
     @property
     def shown(self) -> dict[str, str]:
         """The given options but the memory, as text."""
-        return {name: _text(value) for name, value in self.given.items() if name != "memory"}
+        texts = {}
+        for name, value in self.given.items():
+            if isinstance(value, tuple):
+                texts[name] = f"{value[0]:g}..{value[1]:g}"
+            elif name != "memory":
+                texts[name] = f"{value:g}" if isinstance(value, float) else str(value)
+        return texts
 
     def __str__(self) -> str:
         """Return the given options but the memory, as in ``limit=100, rate=2.5``."""
@@ -86,10 +89,7 @@ class TraceOptions:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> TraceOptions:
-        """Return options by their names, as a file states them.
-
-        Raises :class:`TraceOptionError` if there is none of a name, or a number is out of range.
-        """
+        """Return options by their names, or raise :class:`TraceOptionError`."""
         try:
             return TraceOptions(**values)
         except ValidationError as error:
@@ -99,9 +99,3 @@ class TraceOptions:
 def in_nanoseconds(seconds: float) -> int:
     """Return a time in whole nanoseconds (ties to even)."""
     return round(seconds * NANOSECONDS)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"{value[0]:g}..{value[1]:g}"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -11,25 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serving.deployments import UNSTATED, EngineSettings
-from serving.traces.measured import Measured
 from serving.traces.numbers import Unit, whole
 from serving.traces.options import TraceOptions
-from serving.traces.report import Reason
+from serving.traces.report import Ints, Measured, Reason
 from serving.traces.stream import TraceStream, first_object
 from support.text import printable
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A stretch of a trace; every list has one entry a row.
+    """A stretch of a trace; every array has one entry a row.
 
-    ``numbers`` are rows of the file, from 1, or entries of its array; ``times`` are nanoseconds
-    from whatever it counts from, None where it states none, and ``lacks`` is then what would state
-    them. Lengths are of no meaning where there is a reason.  ``prefixes`` has the ids of each
-    prompt's blocks, of so many tokens as ``block`` says; ``measured``, ``settings`` and ``notes``
-    are for the report.
+    ``numbers`` are rows of the file or entries of its array, from 1.  ``times`` are nanoseconds
+    from any origin, None without arrivals; ``lacks`` then names what would state them.  Lengths
+    mean nothing where there is a reason.  ``prefixes`` has the ids of each prompt's blocks, of
+    ``block`` tokens each; ``firsts`` and ``lasts`` are measured nanoseconds from the arrival to the
+    first and last token.
     """
 
     numbers: Ints
@@ -37,49 +34,79 @@ class Rows:
     prompts: Ints
     outputs: Ints
     reasons: NDArray[np.int8]
-    prefixes: Sequence[Any] | None = None
+    prefixes: NDArray[Any] | None = None
     block: int = 0
-    measured: Measured | None = None
+    firsts: Ints | None = None
+    lasts: Ints | None = None
     settings: EngineSettings = UNSTATED
     notes: tuple[str, ...] = ()
     lacks: str = ""
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The arrays by name."""
+        return {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
+
+    @property
+    def measured(self) -> Measured | None:
+        """The measured latencies, None if the file has none."""
+        if self.firsts is None or self.lasts is None:
+            return None
+        return Measured(self.firsts, self.lasts, self.outputs)
+
     def take(self, places: Ints | slice) -> Rows:
         """Return some of the rows."""
-        chosen = range(len(self.numbers))[places] if isinstance(places, slice) else places.tolist()
-        return replace(
-            self,
-            numbers=self.numbers[places],
-            times=None if self.times is None else self.times[places],
-            prompts=self.prompts[places],
-            outputs=self.outputs[places],
-            reasons=self.reasons[places],
-            prefixes=None if self.prefixes is None else [self.prefixes[k] for k in chosen],
-            measured=None if self.measured is None else self.measured.take(places),
-        )
+        return replace(self, **{name: each[places] for name, each in self.columns.items()})
 
     @staticmethod
     def joined(parts: Sequence[Rows]) -> Rows:
         """Return all rows of stretches of one trace, which state the same columns."""
-        if len(parts) == 1:
-            return parts[0]
-        timed = [each.times for each in parts if each.times is not None]
-        return replace(
-            parts[-1],
-            numbers=np.concatenate([each.numbers for each in parts]),
-            times=np.concatenate(timed) if timed else None,
-            prompts=np.concatenate([each.prompts for each in parts]),
-            outputs=np.concatenate([each.outputs for each in parts]),
-            reasons=np.concatenate([each.reasons for each in parts]),
-            prefixes=[ids for each in parts for ids in each.prefixes or ()] or None,
-        )
+        columns = parts[-1].columns
+        for name in columns:
+            columns[name] = np.concatenate([each.columns[name] for each in parts])
+        return replace(parts[-1], **columns)
+
+
+def shared_tokens(prefixes: Sequence[Any], prompts: Sequence[int], block: int) -> int:
+    """Return the prompt tokens that repeat the beginning of an earlier prompt, by blocks' ids.
+
+    Blocks, of ``block`` tokens or fewer at the end of a prompt, are the same if their ids and all
+    ids before are.  What is no list of integers shares nothing.
+    """
+    # A beginning is kept as a 64-bit hash of the one that is a block shorter and the id.
+    seen: set[int] = set()
+    shared = 0
+    for ids, prompt in zip(prefixes, prompts, strict=True):
+        if not isinstance(ids, Sequence) or any(type(each) is not int for each in ids):
+            continue
+        beginning, known = 0, 0
+        for each in ids:
+            beginning = hash((beginning, each))
+            known += beginning in seen
+            seen.add(beginning)
+        shared += min(known * block, prompt)
+    return shared
+
+
+def shared_prefixes(rows: Rows) -> list[str]:
+    """Return the line of the report, none if no prompt states its blocks."""
+    if rows.prefixes is None or all(each is None for each in rows.prefixes):
+        return []
+    prompts = rows.prompts.tolist()
+    shared, total = shared_tokens([*rows.prefixes], prompts, rows.block), sum(prompts)
+    share = 100 * shared / total if total else 0.0
+    return [
+        f"{shared:,} of {total:,} prompt tokens ({share:.1f} %) repeat the beginning of an earlier "
+        f"prompt (hash_ids, blocks of {rows.block} tokens): a prefix cache need not prefill or "
+        "hold them again, here every request does"
+    ]
 
 
 class Reader(ABC):
     """Reads one format.
 
-    ``counts_text`` says whether lengths are counted in text, ``several_runs`` whether a file may
-    hold more than one run; ``without`` are columns or keys that no file of the format has.
+    ``counts_text``: lengths are counted in text.  ``several_runs``: a file may hold more than one
+    run.  ``without``: columns or keys that no file of the format has.
     """
 
     counts_text = False
@@ -89,41 +116,31 @@ class Reader(ABC):
     @property
     @abstractmethod
     def expects(self) -> tuple[str, ...]:
-        """Columns or keys by which the format is known, all of them."""
+        """Columns or keys that each file of the format has."""
 
     @property
     def units(self) -> str:
-        """The unit of its times; empty where it has none."""
+        """The unit of its times, empty without times."""
         return ""
 
     def names(self, head: str) -> set[str]:
-        """Return the columns or keys that a file's beginning shows, as far as it can tell.
-
-        These are the keys of its first object; none where it is no JSON, or a file of kvopt.
-        """
+        """Return the keys of the first object at the beginning; none of a file of kvopt."""
         found, _ = first_object(head)
         return set() if (found.get("schema") or "").startswith("kvopt.") else set(found)
 
     def claims(self, head: str) -> bool:
-        """Tell whether a file with this beginning is of the format."""
+        """Check if a file with this beginning is of the format."""
         found = self.names(head)
         return found >= set(self.expects) and not found & set(self.without)
 
     @abstractmethod
     def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
-        """Yield the rows in the file's order, a stretch at a time, of the run that is chosen.
-
-        Raises :class:`TraceError` if the file is not of the format; a length that is none is a
-        reason.
-        """
+        """Yield the rows of the chosen run in stretches, or raise :class:`TraceError`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LengthsReader(Reader):
-    """Reads lengths (tokens), and arrivals of a unit or none, by the names of columns or keys.
-
-    By the names ``also`` the format is told from others.
-    """
+    """Reads lengths (tokens) and arrivals by names; ``also`` sets the format apart."""
 
     prompt: str
     output: str
@@ -134,7 +151,7 @@ class LengthsReader(Reader):
 
     @property
     def expects(self) -> tuple[str, ...]:
-        """The names by which the format is known."""
+        """The names that each file has."""
         return (*self.also, *filter(None, [self.time]), self.prompt, self.output)
 
     @property
@@ -153,13 +170,13 @@ class LengthsReader(Reader):
 
 
 def make_rows(
-    numbers: Sequence[int] | range,
+    numbers: Sequence[int],
     times: Sequence[int] | None,
     prompts: Sequence[Any],
     outputs: Sequence[Any],
     reasons: Sequence[Reason] | None = None,
 ) -> Rows:
-    """Return rows from what a file states; lengths that are no whole numbers get their reason."""
+    """Return rows from the file's values; lengths that are no whole numbers get their reason."""
     found = np.zeros(len(numbers), np.int8) if reasons is None else np.array(reasons, np.int8)
     columns = []
     for column in (prompts, outputs):
@@ -167,13 +184,8 @@ def make_rows(
         lost = np.array([each is None for each in lengths], bool)
         found[lost & (found == Reason.NONE)] = Reason.NOT_A_NUMBER
         columns.append(np.array([each or 0 for each in lengths], np.int64))
-    return Rows(
-        numbers=np.array(numbers, np.int64),
-        times=None if times is None else np.array(times, np.int64),
-        prompts=columns[0],
-        outputs=columns[1],
-        reasons=found,
-    )
+    arrivals = None if times is None else np.array(times, np.int64)
+    return Rows(np.array(numbers, np.int64), arrivals, columns[0], columns[1], found)
 
 
 def read_times(

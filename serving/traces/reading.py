@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from instances.arrivals import as_rounds, as_seconds, drawn_times
 from instances.bulk import built_requests
@@ -22,85 +21,81 @@ from serving.batch_time import DEFAULT, read_batch_time
 from serving.deployments import UNSTATED, EngineSettings
 from serving.traces.formats import Format, formats
 from serving.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
-from serving.traces.prefixes import shared_prefixes
-from serving.traces.reader import Rows
-from serving.traces.report import Reason, Skipped, TraceError, TraceReport
+from serving.traces.reader import Rows, shared_prefixes
+from serving.traces.records import WORDS_NOTE
+from serving.traces.report import Ints, Reason, Skipped, TraceError, TraceReport
 from serving.traces.stream import TraceStream, first_object
 from serving.traces.table import header_of
-from serving.traces.tokens import WORDS_NOTE
 from support.progress import telling
 from support.text import counted, printable, unknown_name
 
-#: Most requests of an instance that is made of a trace; they take some gigabytes.
+#: Most requests of an instance from a trace; they take some gigabytes.
 MOST_REQUESTS = 10**7
-#: Ends of names that no instance file has.
+#: Suffixes that no instance file has.
 _SUFFIXES = (".csv", ".jsonl", ".gz")
-#: The format to write a trace of one's own in.
+#: The format that a message proposes for a custom trace.
 _PLAINEST = "vidur"
-#: What separates the columns of a CSV that has no commas.
 _SEPARATED = re.compile(r"[;\t|]")
 
 
 def read_input(
     path: str | Path, options: TraceOptions | None = None, name: str | None = None
 ) -> tuple[Instance, TraceReport | None]:
-    """Read an instance file, or a trace with its report; which of them it is its beginning tells.
+    """Read an instance file, or a trace with its report; the beginning shows which.
 
-    Options are those of a trace: :class:`TraceOptionError` is raised where they are given with an
-    instance file.  Messages call the file ``name``, by default its path.
+    Options of a trace with an instance file raise a :class:`TraceOptionError`.  Messages call the
+    file ``name``, by default its path.
     """
     wanted = options or TraceOptions()
     if is_trace(path, wanted):
         return read_trace(path, wanted, name)
+    given = list(wanted.given)
     shown = printable(str(path) if name is None else name)
-    refusal = f"{', '.join(wanted.given)}: goes with a trace, {shown} is an instance file"
-    # The memory that a file states may be named as well.
-    memory_alone = list(wanted.given) == ["memory"]
-    if wanted.given and not memory_alone:
+    refusal = f"{', '.join(given)}: goes with a trace, {shown} is an instance file"
+    # The memory of the file may be given.
+    if given not in ([], ["memory"]):
         raise TraceOptionError(refusal)
     instance = read_instance(path, name)
-    if memory_alone and wanted.memory != instance.memory:
+    if given and wanted.memory != instance.memory:
         raise TraceOptionError(f"{refusal} of {instance.memory:,} tokens")
     return instance, None
 
 
 def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
-    """Tell a trace from an instance file: by its beginning, its name, or what is asked of it."""
+    """Check if a file is a trace and no instance: by its beginning, its name, or the options."""
     given = bool((options or TraceOptions()).given)
     if options is not None and options.format is not None:
         return True
     if not os.path.isfile(trace_file(path)):
-        # What is no file can be read only once, and a folder not at all.
+        # A stream can be read only once, a folder not at all.
         return given and os.path.exists(path)
     head = _head(path)
     if _begins_instance(head):
         return False
     if any(each.reader.claims(head) for each in formats().values()):
         return True
-    # What is damaged cannot be told by its beginning.
+    # The beginning of a damaged file shows nothing.
     return given or (Path(path).suffix in _SUFFIXES and not str(path).endswith(".json.gz"))
 
 
 def is_instance_file(path: str | Path) -> bool:
-    """Tell whether a file says at its beginning that it is an instance of kvopt, or looks so."""
+    """Check if a file begins as an instance of kvopt."""
     return os.path.isfile(path) and _begins_instance(_head(path))
 
 
 def _begins_instance(head: str) -> bool:
-    """Tell whether a file begins as an instance: by its schema, or by keys that no trace has."""
     found, _ = first_object(head)
     schema = (found.get("schema") or "").startswith("kvopt.instance/")
     return schema or {"memory", "requests"} <= found.keys()
 
 
 def _head(path: str | Path) -> str:
-    """Return the beginning of a file, nothing of one that cannot be read."""
+    """Return the beginning of a file, empty if the file cannot be read."""
     try:
-        stream = TraceStream(path)
+        with TraceStream(path) as stream:
+            return stream.head
     except TraceError:
         return ""
-    stream.close()
-    return stream.head
 
 
 def read_trace(
@@ -108,9 +103,9 @@ def read_trace(
 ) -> tuple[Instance, TraceReport]:
     """Read a trace of one of :func:`serving.traces.formats.formats`; messages call it ``name``.
 
-    Requests have the trace's order and ids 0, 1, ...  Arrivals are in seconds from the first kept
-    request or the window's start, in rounds where a round's length is given, and all at round 0
-    where the trace has none and no rate is given.
+    Requests have the trace's order and ids 0, 1, ...  Arrivals count from the first kept request or
+    the window's start: in seconds, in rounds with ``round_seconds``, and all at round 0 for a trace
+    without arrivals and without a rate.
 
     Raises :class:`TraceError` if the file or a row cannot be read or no request is left, and
     :class:`TraceOptionError` if the memory is missing or an option does not go with the format.
@@ -126,21 +121,20 @@ def read_trace(
 
 
 def _format(stream: TraceStream, options: TraceOptions) -> Format:
-    known = formats()
+    known, head = formats(), stream.head
+    claimed = [name for name, each in known.items() if each.reader.claims(head)]
     if options.format is not None:
+        claimed = [options.format]
         if options.format not in known:
             raise TraceOptionError(unknown_name("format", options.format, known))
-        form = known[options.format]
-    else:
-        claimed = [each for each in known.values() if each.reader.claims(stream.head)]
-        if len(claimed) > 1:
-            names = ", ".join(each.name for each in claimed)
-            raise TraceOptionError(f"format: expected one of {names} (--format), since all fit")
-        if _begins_instance(stream.head):
-            raise TraceError(f"{printable(stream.label)}: expected a trace, found an instance file")
-        if not claimed:
-            stream.refuse(_unknown(stream.head))
-        form = claimed[0]
+    elif len(claimed) > 1:
+        names = ", ".join(claimed)
+        raise TraceOptionError(f"format: expected one of {names} (--format), since all fit")
+    elif _begins_instance(head):
+        raise TraceError(f"{printable(stream.label)}: expected a trace, found an instance file")
+    elif not claimed:
+        stream.refuse(_unknown(head))
+    form = known[claimed[0]]
     if options.tokenizer is not None and not form.reader.counts_text:
         raise TraceOptionError(f"tokenizer: goes with text, {form.name} states tokens")
     if options.run is not None and not form.reader.several_runs:
@@ -149,23 +143,22 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
 
 
 def _unknown(head: str) -> str:
-    """Return the complaint on a beginning that no reader knows."""
+    """Return the complaint about a beginning that no reader knows."""
     line, columns = head.partition("\n")[0], header_of(head)
     if len(columns) == 1 and _SEPARATED.search(line):
         return f"expected commas as separator, found {printable(line, 120)}"
     kind, names = ("columns", columns) if columns else ("keys", list(first_object(head)[0]))
     found = printable(", ".join(names) or line, 120)
-    expected = f"the {kind} of a format of kvopt convert --list (--format NAME)"
     plain = ",".join(formats()[_PLAINEST].reader.expects)
     return (
-        f"expected {expected}, found {found}; or rename yours to {plain} (arrival in seconds, "
-        "prompt and output in tokens)"
+        f"expected the {kind} of a format of kvopt convert --list (--format NAME), found {found}; "
+        f"or rename yours to {plain} (arrival in seconds, prompt and output in tokens)"
     )
 
 
 @dataclass
 class _Selection:
-    """The rows that are looked at, of which some become requests."""
+    """The selected rows, some of which become requests."""
 
     options: TraceOptions
     stream: TraceStream
@@ -176,29 +169,32 @@ class _Selection:
     parts: list[Rows] = field(default_factory=list)
 
     @property
+    def label(self) -> str:
+        return printable(self.stream.label)
+
+    @property
     def memory(self) -> int:
-        """M: what is asked for, or else what the engine had that the file was recorded with."""
-        label, given = printable(self.stream.label), self.options.memory
-        if given is not None:
-            return given
+        """M: the given one, or the memory of the recorded engine."""
+        if self.options.memory is not None:
+            return self.options.memory
         blocks, block = self.settings.blocks, self.settings.block
         if not blocks or not block:
             served = read_batch_time(DEFAULT).served
             assert served is not None
             raise TraceOptionError(
-                f"{label}: a trace states no memory, expected one in tokens (--memory M); {served},"
-                f" whose batch time is the default, holds {served.memory.tokens:,}, kvopt memory "
-                "computes others"
+                f"{self.label}: a trace states no memory, expected one in tokens (--memory M); "
+                f"{served}, whose batch time is the default, holds {served.memory.tokens:,}, kvopt "
+                "memory computes others"
             )
         if blocks * block > MAX_TOKENS:
             raise TraceOptionError(
-                f"{label}: expected at most {MAX_TOKENS:,} tokens of memory, found {blocks:,} "
+                f"{self.label}: expected at most {MAX_TOKENS:,} tokens of memory, found {blocks:,} "
                 f"blocks of {block:,} (--memory M takes another)"
             )
         return blocks * block
 
     def take(self, rows: Rows) -> bool:
-        """Take what is wanted of a stretch; tell whether there may be more of it."""
+        """Select rows of a stretch; return True if more may follow."""
         self.settings = rows.settings
         start, end, more = 0, len(rows.numbers), True
         prompts, outputs, reasons = rows.prompts, rows.outputs, rows.reasons
@@ -209,13 +205,13 @@ class _Selection:
         ):
             reasons[fault & (reasons == Reason.NONE)] = reason
         if rows.times is not None:
-            self._in_order(rows.numbers, rows.times)
+            self._check_order(rows.numbers, rows.times)
             sound = np.flatnonzero((reasons == Reason.NONE) | (reasons == Reason.OVER_MEMORY))
             self.last = int(rows.times[-1])
             if self.first is None and len(sound):
                 self.first = int(rows.times[sound[0]])
             if self.options.window is not None:
-                # Until there is a request no row is within.
+                # No row is within before the first request.
                 first = self.last + 1 if self.first is None else self.first
                 window = [first + in_nanoseconds(each) for each in self.options.window]
                 start, end = np.searchsorted(rows.times, window).tolist()
@@ -229,74 +225,83 @@ class _Selection:
         self.kept += len(kept)
         if self.kept > MOST_REQUESTS:
             raise TraceError(
-                f"{printable(self.stream.label)}: expected at most {MOST_REQUESTS:,} requests, "
-                "found more (--limit takes the first)"
+                f"{self.label}: expected at most {MOST_REQUESTS:,} requests, found more (--limit "
+                "takes the first)"
             )
         self.parts.append(rows.take(slice(start, end)))
         return more
 
-    def _in_order(self, numbers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
-        last = int(times[0]) if self.last is None else self.last
-        back = np.flatnonzero(np.diff(times, prepend=last) < 0)
+    def _check_order(self, numbers: Ints, times: Ints) -> None:
+        before = np.append(times[:1] if self.last is None else self.last, times[:-1])
+        back = np.flatnonzero(times < before)
         if len(back):
-            self.stream.row = int(numbers[back[0]])
-            late = (int(times[back[0] - 1]) if back[0] else last) - int(times[back[0]])
-            self.stream.refuse(
-                f"expected rows in the order of arrival, found one {late / 1e9:g} s "
-                "before the row above it"
-            )
+            seconds = int(before[back[0]] - times[back[0]]) / 1e9
+            expected = f"expected rows in the order of arrival, found one {seconds:g} s before the "
+            self.stream.refuse(f"{expected}row above it", int(numbers[back[0]]))
 
-    def nothing_left(self, rows: int, skipped: Sequence[Skipped]) -> str:
-        """Return why there is no request."""
+    def refuse_empty(self, rows: int, skipped: Sequence[Skipped]) -> None:
+        """Refuse a trace without a request, with the cause."""
+        reason = "row 2: expected a request, found the end of the file"
         if skipped:
-            return f"no request is left of {rows:,} rows: {'; '.join(map(str, skipped))}"
-        if self.options.window is not None and self.last is not None:
+            reason = f"no request is left of {rows:,} rows: {'; '.join(map(str, skipped))}"
+        elif self.options.window is not None and self.last is not None:
             last = 0.0 if self.first is None else (self.last - self.first) / 1e9
-            return f"no row is within the window; the last arrives at {last:g} s"
-        return "row 2: expected a request, found the end of the file"
+            reason = f"no row is within the window; the last arrives at {last:g} s"
+        raise TraceError(f"{self.label}: {reason}")
 
     def times_of(self, rows: Rows) -> list[int] | None:
-        """Return the rows' arrivals in nanoseconds from the first, or from the window's start."""
+        """Return arrivals in nanoseconds: drawn ones, or from the first or the window's start."""
+        if self.options.rate is not None:
+            draws = Draws(self.options.arrival_seed)
+            try:
+                return drawn_times(draws, len(rows.numbers), self.options.rate)
+            except ValueError as error:
+                raise TraceOptionError(str(error)) from None
         if rows.times is None:
             return None
         base = int(rows.times[0])
-        if self.options.window is not None:
-            assert self.first is not None
+        if self.options.window is not None and self.first is not None:
             base = self.first + in_nanoseconds(self.options.window[0])
         return [each - base for each in rows.times.tolist()]
 
 
 def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
     options, stream, settings = selection.options, selection.stream, selection.settings
-    parts = selection.parts
-    looked_at = sum(len(each.numbers) for each in parts)
-    skipped = _skipped(parts)
+    parts, skipped = selection.parts, []
+    rows_read = sum(len(each.numbers) for each in parts)
+    for reason in [*Reason][1:]:
+        numbers = [row for each in parts for row in each.numbers[each.reasons == reason].tolist()]
+        if numbers:
+            skipped.append(Skipped(reason, len(numbers), min(numbers)))
+    skipped.sort(key=lambda each: each.first_row)
     if not selection.kept:
-        reason = selection.nothing_left(looked_at, skipped)
-        raise TraceError(f"{printable(stream.label)}: {reason}")
+        selection.refuse_empty(rows_read, skipped)
     rows = Rows.joined([each.take(np.flatnonzero(each.reasons == Reason.NONE)) for each in parts])
-    times, n = selection.times_of(rows), len(rows.numbers)
-    if options.rate is not None:
-        try:
-            times = drawn_times(Draws(options.arrival_seed), n, options.rate)
-        except ValueError as error:
-            raise TraceOptionError(str(error)) from None
-    warning, measured = "", rows.measured
-    if options.rate is not None:
-        # What was measured was another load.
-        measured = None
-    elif rows.lacks:
+    times = selection.times_of(rows)
+    # Latencies at drawn arrivals would be of another load.
+    warning, measured = "", rows.measured if options.rate is None else None
+    if rows.lacks and options.rate is None:
         unseen = ", and what was measured is not shown" if measured else ""
         warning = (
             f"no {rows.lacks} in the file: all requests arrive at round 0, in rounds and not in "
             f"seconds{unseen} (--rate draws arrivals)"
         )
-    arrivals, time_unit = _arrivals(options, times, n)
+    arrivals: list[int] | list[int | float] = [0] * selection.kept
+    time_unit: Literal["round", "second"] = "round"
+    if times is not None and options.round_seconds is None:
+        arrivals, time_unit = as_seconds(times), "second"
+    elif times is not None and options.round_seconds is not None:
+        arrivals = as_rounds(times, max(in_nanoseconds(options.round_seconds), 1))
+        if arrivals[-1] > MAX_ARRIVAL:
+            expected = f"round_seconds: expected rounds up to {MAX_ARRIVAL}"
+            raise TraceOptionError(f"{expected}, found {arrivals[-1]}")
+    elif options.round_seconds is not None:
+        raise TraceOptionError("round_seconds: goes with arrivals or a rate, found neither")
     of_model = settings.model and f"of {settings.model}"
-    told = ", ".join(filter(None, (stream.path.name, form.name, of_model, str(options))))
+    source = ", ".join(filter(None, (stream.path.name, form.name, of_model, str(options))))
     instance = Instance(
         name=printable(_name(stream.path, options, selection.memory), 200),
-        source=printable(told, 300),
+        source=printable(source, 300),
         seed=options.arrival_seed if options.rate is not None else None,
         memory=selection.memory,
         time_unit=time_unit,
@@ -305,9 +310,9 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
     report = TraceReport(
         file=stream.label,
         format=form.name,
-        rows=looked_at,
+        rows=rows_read,
         kept=selection.kept,
-        skipped=skipped,
+        skipped=tuple(skipped),
         notes=tuple(_notes(form, selection, rows, times)),
         settings=settings,
         measured=measured,
@@ -319,7 +324,7 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
 def _notes(
     form: Format, selection: _Selection, rows: Rows, times: Sequence[int] | None
 ) -> list[str]:
-    """Return what the report says of texts, arrivals and engines; ``times`` are in nanoseconds."""
+    """Return the report's notes on texts, arrivals and engines; ``times`` are in nanoseconds."""
     options, settings = selection.options, selection.settings
     notes = []
     if form.reader.counts_text:
@@ -341,45 +346,16 @@ def _notes(
     return [*notes, *rows.notes, *shared_prefixes(rows)]
 
 
-def _skipped(parts: Sequence[Rows]) -> tuple[Skipped, ...]:
-    """Return the reasons that rows were skipped for, by the first row."""
-    found = []
-    for reason in [*Reason][1:]:
-        numbers = [row for each in parts for row in each.numbers[each.reasons == reason].tolist()]
-        if numbers:
-            found.append(Skipped(reason, len(numbers), min(numbers)))
-    return tuple(sorted(found, key=lambda each: each.first_row))
-
-
-def _arrivals(
-    options: TraceOptions, times: list[int] | None, n: int
-) -> tuple[list[int] | list[int | float], Literal["round", "second"]]:
-    if times is None:
-        if options.round_seconds is not None:
-            raise TraceOptionError("round_seconds: goes with arrivals or a rate, found neither")
-        return [0] * n, "round"
-    if options.round_seconds is None:
-        return as_seconds(times), "second"
-    rounds = as_rounds(times, max(in_nanoseconds(options.round_seconds), 1))
-    if rounds[-1] > MAX_ARRIVAL:
-        raise TraceOptionError(
-            f"round_seconds: expected rounds up to {MAX_ARRIVAL}, found {rounds[-1]}"
-        )
-    return rounds, "round"
-
-
 def _name(path: Path, options: TraceOptions, memory: int) -> str:
-    """Return the stem of the file with the options that were given, as in conv_m16492_limit100."""
+    """Return the stem of the file with the given options, as in conv_m16492_limit100."""
     stem = path.parent.name if path.name == IN_FOLDER else path.name
     while (suffix := Path(stem).suffix) in (*_SUFFIXES, ".json"):
         stem = stem.removesuffix(suffix)
     parts = [stem or "trace", f"m{memory}"]
+    short = {"round_seconds": "round", "arrival_seed": "seed"}
     for key, value in options.shown.items():
         if key == "tokenizer":
             value = "-" + Path(value).name
         if key != "format":
-            parts.append(f"{_SHORT.get(key, key)}{value.replace('..', '-')}")
+            parts.append(f"{short.get(key, key)}{value.replace('..', '-')}")
     return "_".join(parts)
-
-
-_SHORT = {"round_seconds": "round", "arrival_seed": "seed"}

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import ijson
+import numpy as np
 from ijson.common import ObjectBuilder
 
-from serving.traces.options import TraceOptions
+from serving.traces.options import TraceOptionError, TraceOptions
 from serving.traces.reader import LengthsReader, Reader, Rows, make_rows
 from serving.traces.report import Reason
 from serving.traces.stream import LONGEST_TEXT, TraceStream
-from serving.traces.tokens import TokenCount, token_count
+from support.inputs import read_whole
 from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
 from support.text import one_line, printable
 
-#: Objects that are read at once.
 _CHUNK = 5_000
-#: Objects and lists within each other at most, as deep as Python's own reader goes.
+#: Deepest nesting of objects and lists, as of Python's own reader.
 _DEEPEST = 900
 
-#: A prompt and its answer: texts to be counted, or numbers of tokens.
+#: Counts the tokens of a text; None if the tokenizer fails.
+TokenCount = Callable[[str], int | None]
+WORDS_NOTE = "lengths are whitespace words, not tokens: --tokenizer counts tokens"
+#: A prompt and its answer: texts, or numbers of tokens.
 Exchange = tuple[Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordReader(LengthsReader):
-    """Reads objects with numbers.
-
-    ``prefix`` is the key of the ids of a prompt's blocks of so many tokens, which an object may
-    lack.
-    """
+    """Reads objects with numbers; ``prefix`` may have ids of blocks of ``block`` tokens."""
 
     prefix: str = ""
     block: int = 0
@@ -52,16 +52,13 @@ class RecordReader(LengthsReader):
                     row = numbers[column.index(None)]
                     stream.refuse(f"expected a key {key}, found none", row)
             rows = self.rows_of(stream, numbers, columns)
-            ids = [each.get(self.prefix) for each in objects]
+            ids = np.fromiter((each.get(self.prefix) for each in objects), object, len(objects))
             yield replace(rows, prefixes=ids, block=self.block)
 
 
 @dataclass(frozen=True)
 class ConversationReader(Reader):
-    """Reads objects with text, known by their keys.
-
-    ``exchange`` returns the prompt and the answer of an object, None if it has none.
-    """
+    """Reads objects with text; ``exchange`` returns prompt and answer, None without them."""
 
     keys: tuple[str, ...]
     exchange: Callable[[dict[str, Any]], Exchange | None]
@@ -77,35 +74,66 @@ class ConversationReader(Reader):
         """Yield the rows; see :class:`serving.traces.reader.Reader`."""
         count = token_count(options.tokenizer)
         for numbers, objects in _chunks(stream):
-            yield _counted(numbers, [self.exchange(each) for each in objects], count)
+            found = [_counted(self.exchange(each), count) for each in objects]
+            prompts, outputs, reasons = zip(*found, strict=True)
+            rows = make_rows(numbers, None, prompts, outputs, reasons)
+            # A prompt without a token cannot be read.
+            empty = (rows.prompts == 0) & (rows.reasons == Reason.NONE)
+            rows.reasons[empty] = Reason.EMPTY_PROMPT
+            yield rows
 
 
-def _counted(numbers: Sequence[int], exchanges: list[Exchange | None], count: TokenCount) -> Rows:
-    """Return rows from prompts and answers: texts are counted, numbers taken as they are."""
-    reasons, lengths = [], []
-    for exchange in exchanges:
-        texts = exchange or (0, 0)
-        tokens = [count(each) if isinstance(each, str) else each for each in texts]
-        lost = any(
-            isinstance(text, str) and n is None for text, n in zip(texts, tokens, strict=True)
-        )
-        known = Reason.NOT_COUNTED if lost else Reason.NONE
-        reasons.append(Reason.NO_ANSWER if exchange is None else known)
-        lengths.append(tokens)
-    prompts, outputs = zip(*lengths, strict=True)
-    rows = make_rows(numbers, None, prompts, outputs, reasons)
-    # Some token must be read before another can be made of it.
-    rows.reasons[(rows.prompts == 0) & (rows.reasons == Reason.NONE)] = Reason.EMPTY_PROMPT
-    return rows
+def token_count(name: str | None) -> TokenCount:
+    """Return the function that counts a text's tokens, without special ones.
+
+    The name is the path of a ``tokenizer.json`` or a name of the Hugging Face hub, which is then
+    asked; None counts whitespace words.
+    """
+    if name is None:
+        return lambda text: len(text.split())
+    try:
+        from tokenizers import Tokenizer  # an extra
+    except ImportError:
+        raise TraceOptionError(
+            f"tokenizer {name}: expected the package tokenizers (the extra kvopt[tokenizers]), "
+            "found none"
+        ) from None
+    try:
+        file = os.path.exists(name)
+        read = Tokenizer.from_buffer if file else Tokenizer.from_pretrained
+        tokenizer = read(read_whole(name) if file else name)
+    except Exception as error:  # the package raises Exception itself
+        raise TraceOptionError(f"tokenizer {name}: cannot be read: {one_line(error)}") from None
+
+    def count(text: str) -> int | None:
+        # JSON can hold half of a surrogate pair, UTF-8 cannot: it counts as U+FFFD.
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        try:
+            return len(tokenizer.encode(text, add_special_tokens=False).ids)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # a panic of the package is no Exception
+            return None
+
+    return count
+
+
+def _counted(exchange: Exchange | None, count: TokenCount) -> tuple[Any, Any, Reason]:
+    """Return tokens of prompt and answer, numbers as they are, and the reason for skipping."""
+    if exchange is None:
+        return 0, 0, Reason.NO_ANSWER
+    reason, tokens = Reason.NONE, []
+    for text in exchange:
+        tokens.append(count(text) if isinstance(text, str) else text)
+        if isinstance(text, str) and tokens[-1] is None:
+            reason = Reason.NOT_COUNTED
+    return tokens[0], tokens[1], reason
 
 
 def first_exchange(
     turns: Any, text: str, speaker: str = "", speakers: tuple[str, ...] = ()
 ) -> Exchange | None:
-    """Return the texts of a conversation's first two turns; None where there are no such two.
-
-    A turn has a text and, where ``speaker`` is a key of it, one of the two speakers in their order.
-    """
+    """Return the texts of the first two turns, of the ``speakers`` if given; None without them."""
     first = turns[:2] if isinstance(turns, list) else []
     if len(first) < 2 or not all(isinstance(turn, dict) for turn in first):
         return None
@@ -135,7 +163,7 @@ def _lines(stream: TraceStream) -> Iterator[Any]:
 
 
 def _entries(stream: TraceStream) -> Iterator[Any]:
-    """Yield the entries of an array one after the other; only the one at hand is kept."""
+    """Yield the entries of an array one after the other; only one is kept."""
     builder, depth = ObjectBuilder(_Once), 0
     stream.allow(LONGEST_TEXT)
     try:
@@ -143,7 +171,7 @@ def _entries(stream: TraceStream) -> Iterator[Any]:
             depth += event.startswith("start_") - event.startswith("end_")
             if depth > _DEEPEST:
                 stream.refuse("expected a JSON object, found too deep a nesting")
-            # The array itself begins and ends at the others' depth.
+            # The array itself starts and ends at other depths.
             if depth == 0 or (depth == 1 and event == "start_array"):
                 continue
             builder.event(event, value)
@@ -168,7 +196,7 @@ class _Once(dict[str, Any]):
 
 
 def objects_of(stream: TraceStream) -> list[dict[str, Any]]:
-    """Return the JSON objects that a file holds, one after the other, one at least."""
+    """Return the JSON objects of a file, one after the other, one at least."""
     decoder = json.JSONDecoder(object_pairs_hook=without_duplicates)
     text, found = stream.readall().decode().strip(), []
     while text:
@@ -179,12 +207,12 @@ def objects_of(stream: TraceStream) -> list[dict[str, Any]]:
 
 
 def parse(stream: TraceStream, read: Callable[[], Any]) -> Any:
-    """Return the JSON that is read, or refuse the row."""
+    """Return the JSON value, or refuse the row."""
     try:
         return read()
     except json.JSONDecodeError as error:
-        told = printable(no_json(error), 160)
-        stream.refuse(f"no valid JSON at column {error.colno}: {told}")
+        fault = printable(no_json(error), 160)
+        stream.refuse(f"no valid JSON at column {error.colno}: {fault}")
     except DuplicateKeyError as error:
         stream.refuse(str(error))
     except (ValueError, RecursionError) as error:

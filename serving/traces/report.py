@@ -1,14 +1,18 @@
-"""Report on a trace's rows: kept, or skipped with the reason and the first row."""
+"""Report on a trace: rows kept, or skipped with the reason and the first row; latencies."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from instances.files import InstanceFileError
 from serving.deployments import UNSTATED, EngineSettings
-from serving.traces.measured import Measured
 from support.text import counted
+
+Ints = NDArray[np.int64]
 
 
 class TraceError(InstanceFileError):
@@ -16,7 +20,7 @@ class TraceError(InstanceFileError):
 
 
 class Reason(IntEnum):
-    """Why a row is no request; 0 where it is one.  The first that applies is counted."""
+    """Reason for skipping a row; 0 for a request.  The first that applies is counted."""
 
     words: str
 
@@ -27,7 +31,6 @@ class Reason(IntEnum):
         return member
 
     def __str__(self) -> str:
-        """Return the reason in words."""
         return self.words
 
     NONE = 0, "kept"
@@ -45,7 +48,7 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True)
 class Skipped:
-    """Rows that are no requests, for one reason; ``first_row`` is the first of them."""
+    """Rows that are no requests, for one reason, and the first of them."""
 
     reason: Reason
     rows: int
@@ -55,14 +58,28 @@ class Skipped:
         return f"{counted(self.rows, 'row')} skipped: {self.reason} (first in row {self.first_row})"
 
 
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Nanoseconds to the first (TTFT) and last token (E2EL), and output tokens, one a request."""
+
+    first_tokens: Ints
+    latencies: Ints
+    outputs: Ints
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def take(self, positions: Ints) -> Measured:
+        """Return the latencies of some of the requests."""
+        return Measured(*(column[positions] for column in vars(self).values()))
+
+
 @dataclass(frozen=True)
 class TraceReport:
     """Report on a trace.
 
-    ``rows`` were looked at, since reading ends with the limit or the window.  ``notes`` say how
-    units were converted and what was left out; ``warning`` what the file lacks that others of its
-    format have.  ``settings`` and ``measured`` are of the engine that it was recorded with, as far
-    as it says.
+    ``rows`` were read, up to the limit or the window's end.  ``warning`` says what the file lacks
+    that others of its format have.  ``settings`` and ``measured`` are of the recorded engine.
     """
 
     file: str
@@ -77,15 +94,11 @@ class TraceReport:
 
     @property
     def lines(self) -> list[str]:
-        """Return the lines that a command prints on standard error."""
-        counts = (
-            f"{self.format}, {counted(self.rows, 'row')} read, {counted(self.kept, 'request')} kept"
-        )
-        told = [f"{self.file}: {each}" for each in (counts, *map(str, self.skipped), *self.notes)]
-        return told + self.told(quiet=True)
+        """Lines for standard error."""
+        return self.shown_lines(quiet=False)
 
-    def told(self, *, quiet: bool) -> list[str]:
-        """Return the lines, or of a command that is to be quiet the warning alone."""
-        if not quiet:
-            return self.lines
-        return [f"{self.file}: {self.warning}"] if self.warning else []
+    def shown_lines(self, *, quiet: bool) -> list[str]:
+        """Return the lines of a command; a quiet one prints the warning alone."""
+        counts = f"{counted(self.rows, 'row')} read, {counted(self.kept, 'request')} kept"
+        lines = [] if quiet else [f"{self.format}, {counts}", *map(str, self.skipped), *self.notes]
+        return [f"{self.file}: {each}" for each in (*lines, self.warning) if each]

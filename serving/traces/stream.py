@@ -1,4 +1,4 @@
-"""A trace's text as a stream of UTF-8, packed or not, of any size; what is no text ends it."""
+"""A trace's text as a stream of UTF-8, packed or not, of any size."""
 
 from __future__ import annotations
 
@@ -19,27 +19,22 @@ from serving.traces.report import TraceError
 from support.inputs import GZIP, TORN, TORN_ERRORS, encoding_of, no_text, open_input
 from support.text import printable
 
-#: Bytes of the beginning by which a format is told, and bytes that are read at once.
+#: Bytes of the beginning that shows the format, and bytes that are read at once.
 HEAD = 1 << 16
-#: Most characters of a line of JSON or of an entry of an array: a conversation, say.
+#: Most characters of a line of JSON or of an entry of an array.
 LONGEST_TEXT = 1 << 24
-#: What Python writes for a float that is no number, and JSON has not.
+#: Python's floats that are no numbers, which JSON lacks.
 _NO_NUMBER = re.compile(r"(?<=[:,\[\s])(?:NaN|-?Infinity)(?=[,}\]\s])")
-#: Most bytes of a trace.
 LARGEST_TRACE = 10**11
 
 
 @lru_cache(1)
 def first_object(head: str) -> tuple[dict[str, str | None], bool]:
-    """Return the keys at the top of a JSON file's first object, and whether the beginning cuts it.
-
-    Texts stand beside their keys, None beside others.  A file of kvopt's own ends with its schema,
-    and there is nothing where the file is no JSON.
-    """
+    """Return the top keys of a JSON's first object, with texts, and if the beginning cuts it."""
     found: dict[str, str | None] = {}
     depth, top, key = 0, 1, ""
     try:
-        # What is no number is told by the row's reader, with its key.
+        # The row's reader refuses what is no number, with its key.
         text = io.BytesIO(_NO_NUMBER.sub("null", head).encode("utf-8", "replace"))
         # Without floats the library crashes on integers of thousands of digits.
         for event, value in ijson.basic_parse(text, use_float=True):
@@ -63,15 +58,13 @@ def first_object(head: str) -> tuple[dict[str, str | None], bool]:
 class TraceStream(io.RawIOBase):
     """The bytes of one trace in UTF-8, from its beginning to its end, once.
 
-    ``label`` names it in messages; ``head`` is the beginning, as much as a first object of JSON
-    needs, with what is no text replaced; ``row`` is the row that is being read, from 1.
+    ``label`` names it in messages; ``head`` is the beginning, with the first object of JSON, and
+    what is no text replaced; ``row`` is the current row, from 1.
 
-    Raises :class:`TraceError` if there is no such file, or it cannot be read, is empty or larger.
+    Raises :class:`TraceError` if the file cannot be read, is empty or larger.
     """
 
-    def __init__(
-        self, path: str | Path, label: str | None = None, largest: int = LARGEST_TRACE
-    ) -> None:
+    def __init__(self, path: str | Path, label: str | None = None, largest: int = LARGEST_TRACE):
         self.label = str(path) if label is None else label
         self.row = 1
         self.path = trace_file(path)
@@ -106,16 +99,15 @@ class TraceStream(io.RawIOBase):
         super().close()
 
     def refuse(self, reason: str, row: int | None = None) -> NoReturn:
-        """Raise a :class:`TraceError` with file and row, by default the one that is being read."""
-        row = self.row if row is None else row
-        raise TraceError(f"{printable(self.label)}: row {row}: {reason}")
+        """Raise a :class:`TraceError` with file and row, by default the current one."""
+        raise TraceError(f"{printable(self.label)}: row {row or self.row}: {reason}")
 
     def allow(self, characters: int) -> None:
-        """Let so many characters follow until this is said again: what is read is bounded."""
+        """Let so many characters follow until the next call."""
         self._allowed = self._left = characters
 
     def lines(self) -> Iterator[bytes]:
-        """Yield lines; ``row`` is the number of the one that was yielded last."""
+        """Yield lines; ``row`` is the number of the last one."""
         text = io.BufferedReader(self)
         while line := text.readline(LONGEST_TEXT + 1):
             if len(line) > LONGEST_TEXT:
@@ -128,10 +120,7 @@ class TraceStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Read into a buffer and return how many bytes: 0 at the end only.
-
-        Raises :class:`TraceError` where the text is in another encoding, holds a NUL, or is torn.
-        """
+        """Read into a buffer and return the count of bytes, 0 at the end, or raise TraceError."""
         if not self._ready:
             self._ready = self._text().encode()
         count = min(len(buffer), len(self._ready))
@@ -161,11 +150,10 @@ class TraceStream(io.RawIOBase):
         self.refuse(f"expected {expected}", self._lines + before.count(b"\n") + 1)
 
     def _read(self, size: int) -> bytes:
-        """Return so many bytes, fewer at the end only, also of a pipe that is filled in pieces."""
+        """Return so many bytes, fewer at the end only, also of a slow pipe."""
         try:
             return bytes(self._file.read(size))
         except (OSError, *TORN_ERRORS) as error:
             self._opened.close()
-            if isinstance(error, TORN_ERRORS):
-                self.refuse(TORN)
-            self.refuse(f"cannot be read: {getattr(error, 'strerror', None) or error}")
+            unread = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+            self.refuse(TORN if isinstance(error, TORN_ERRORS) else unread)

@@ -14,16 +14,12 @@ from serving.traces.report import Reason
 from serving.traces.stream import LONGEST_TEXT, TraceStream
 from support.text import printable
 
-#: Rows that are read at once.
 _CHUNK = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableReader(LengthsReader):
-    """Reads a CSV, with other columns among those that are named.
-
-    ``failures`` says whether a row without output tokens is a request that failed.
-    """
+    """Reads a CSV; with ``failures`` a row without output tokens is a failed request."""
 
     failures: bool = False
 
@@ -40,13 +36,12 @@ class TableReader(LengthsReader):
                     stream.refuse("the header stands here again", numbers[column.index(name)])
             rows = self.rows_of(stream, numbers, columns)
             if self.failures:
-                failed = (rows.outputs == 0) & (rows.reasons == Reason.NONE)
-                rows.reasons[failed] = Reason.FAILED
+                rows.reasons[(rows.outputs == 0) & (rows.reasons == Reason.NONE)] = Reason.FAILED
             yield rows
 
 
 def header_of(head: str) -> list[str]:
-    """Return the columns that the first line of a file names; none if it is no CSV."""
+    """Return the columns in the first line of a file; none if it is no CSV."""
     line = head.partition("\n")[0].rstrip("\r")
     if line.lstrip()[:1] in ("{", "["):
         return []
@@ -59,27 +54,34 @@ def header_of(head: str) -> list[str]:
 def columns_of(
     stream: TraceStream, needed: Sequence[str]
 ) -> Iterator[tuple[Sequence[int], dict[str, list[str]]]]:
-    """Yield row numbers with the columns that are needed, without blank lines.
+    """Yield row numbers with the needed columns, without blank lines.
 
-    A trace is refused where a column is not there once, a row has other fields than the header, or
-    a line break or the end of the file stands in quotation marks.
+    A trace is refused if a column does not occur once, a row has other fields than the header, or a
+    line break or the end of the file stands in quotation marks.
     """
     csv.field_size_limit(LONGEST_TEXT)
     table = csv.reader((line.decode() for line in stream.lines()), strict=True)
     rows = _rows(stream, table)
     header = next(rows, (1, []))[1]
-    places = _find_columns(stream, header, needed)
+    names = [name.strip() for name in header]
+    for name in needed:
+        if name not in names:
+            found = printable(", ".join(names).strip(", ") or "a blank line", 160)
+            stream.refuse(f"expected a column {name}, found {found}", 1)
+        if names.count(name) > 1:
+            stream.refuse(f"column {name} stands {names.count(name)} times", 1)
     while stretch := [*islice(rows, _CHUNK)]:
         for number, fields in stretch:
             if len(fields) not in (0, len(header)):
                 stream.refuse(f"expected {len(header)} fields, found {len(fields)}", number)
         if filled := [each for each in stretch if each[1]]:
-            kept = {name: [row[place] for _, row in filled] for name, place in places.items()}
-            yield [number for number, _ in filled], kept
+            numbers, lines = zip(*filled, strict=True)
+            columns = [*zip(*lines, strict=True)]
+            yield numbers, {name: [*columns[names.index(name)]] for name in needed}
 
 
 def _rows(stream: TraceStream, table: Any) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV with the number of the line of each."""
+    """Yield the number of the line and the fields of each row."""
     first = 1
     try:
         for fields in table:
@@ -89,17 +91,3 @@ def _rows(stream: TraceStream, table: Any) -> Iterator[tuple[int, list[str]]]:
             first = table.line_num + 1
     except csv.Error as error:
         stream.refuse(f"expected a row of a CSV: {error}", first)
-
-
-def _find_columns(
-    stream: TraceStream, header: Sequence[str], needed: Sequence[str]
-) -> dict[str, int]:
-    """Return the places of columns, or refuse the trace where one is not there once."""
-    names = [name.strip() for name in header]
-    for name in needed:
-        if name not in names:
-            found = ", ".join(names).strip(", ") or "a blank line"
-            stream.refuse(f"expected a column {name}, found {printable(found, 160)}", 1)
-        if names.count(name) > 1:
-            stream.refuse(f"column {name} stands {names.count(name)} times", 1)
-    return {name: names.index(name) for name in needed}

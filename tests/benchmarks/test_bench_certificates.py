@@ -1,4 +1,4 @@
-"""What a reader takes to verify a sweep's certificate, against the sweep that it is of."""
+"""Time to verify a sweep's certificate, against the time of the sweep."""
 
 from __future__ import annotations
 

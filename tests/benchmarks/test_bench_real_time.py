@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heuristics import admission, real_time
+from heuristics import admission
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
@@ -47,7 +47,6 @@ def test_real_time_against_unit_rounds(policy: str, benchmark: Any) -> None:
     timed = trace(n)
     rounds = in_rounds(timed)
     setting = Setting(batch_time=parse_batch_time("llama2-70b-2xa100"))
-    real_time.compile_kernels()
     admission.compile_kernels()
     schedule = benchmark.pedantic(
         run_policy, (policies()[policy], timed, setting), rounds=3, warmup_rounds=1

@@ -5,18 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 import resource
-import time
 from functools import partial
 from typing import Any
 
 import pytest
 
 from heuristics.registry import policies
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import run_policy
 from instances.families.chat_lognormal import generate
 from tests.benchmarks.timing import seconds
-from tests.heuristics.twins import twin
-from tests.oracles.draws import with_intervals
 
 POLICIES = ("mc-sf", "svf", "fcfs")
 
@@ -38,24 +35,3 @@ def test_growth_with_n(policy: str, benchmark: Any) -> None:
         benchmark.extra_info[f"seconds at {n}"] = value
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     benchmark.extra_info["peak memory of this process, GB"] = peak / 1e6
-
-
-@pytest.mark.parametrize(
-    ("policy", "full"), [*((policy, 10_000) for policy in POLICIES), ("a-min", 400)]
-)
-def test_against_the_literal_transcription(policy: str, full: int, benchmark: Any) -> None:
-    """At the same n and in the same run, how many times faster than round by round."""
-    n = full if benchmark.enabled else 60
-    instance = generate(n=n)
-    values = {}
-    if policy == "a-min":
-        instance, values = with_intervals(instance, [(1, 4096)] * n), {"ties": "permutation"}
-    started = time.perf_counter()
-    literal = twin(policy, instance, values)
-    literal_seconds = time.perf_counter() - started
-    arguments = policies()[policy], instance, Setting(values)
-    schedule = benchmark.pedantic(run_policy, arguments, rounds=5, warmup_rounds=1)
-    assert schedule == literal
-    benchmark.extra_info["literal / simulator"] = literal_seconds / seconds(
-        lambda: run_policy(*arguments), 5
-    )

@@ -1,4 +1,4 @@
-"""How long a call takes beside the benchmark itself."""
+"""Measure the time of a call next to the benchmark."""
 
 from __future__ import annotations
 

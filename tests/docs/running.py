@@ -21,11 +21,7 @@ def called(block: Block) -> str:
 
 
 def _workspace(folder: Path, page: Path) -> Path:
-    """Return the checkout that a page's commands use, with the page's own files written.
-
-    The folder is the one in which the commands run: empty but for the two scripts, or a copy of the
-    project where the page adds files to it.
-    """
+    """Return the checkout that a page's commands use, with the page's own files written."""
     written = [block for block in blocks(page) if block.file or block.edit]
     added = [block for block in written if block.edit or "/" in block.file]
     checkout = ROOT
@@ -79,7 +75,6 @@ def _script(block: Block) -> str:
 
 
 def _programs(folder: Path) -> Path:
-    """Write the programs ``python`` and ``kvopt``."""
     folder.mkdir()
     for name, words in (("python", ""), ("kvopt", "-m kvopt ")):
         (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')

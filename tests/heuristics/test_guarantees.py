@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -29,17 +30,7 @@ AGAINST_OPT = [
 ]
 
 
-def two_points(prompt: int, lower: int, upper: int, share: float, memory: int) -> Instance:
-    """Draw a thousand requests of two output lengths behind one interval, in random order."""
-    return two_point.generate(
-        n=1000,
-        memory=memory,
-        lower=lower,
-        upper=upper,
-        long_share=share,
-        prompt=prompt,
-        seed=1,
-    )
+two_points = partial(two_point.generate, seed=1, n=1000)
 
 
 def against_h_sf(name: str, instance: Instance) -> float:
@@ -68,6 +59,7 @@ def slack(instance: Instance) -> float:
 
 def test_what_is_claimed() -> None:
     """These policies, and no other, have a guarantee; each names its source in one line."""
+    assert sorted(name for name, _ in AGAINST_OPT) == ["h-sf", "h-sf", "mc-sf", "mc-sf", "svf"]
     told = {name: policy.guarantee for name, policy in policies().items() if policy.guarantee}
     assert set(told) == {
         *("a-ell", "a-max", "a-random", "a-switch"),
@@ -117,7 +109,7 @@ def test_ratios_by_hand(name: str, lower: int, upper: int, ratio: Fraction) -> N
 @pytest.mark.parametrize("name", ["a-ell", "a-switch", "a-max", "a-random"])
 def test_kept_with_empty_prompts(name: str, lower: int, upper: int, share: float) -> None:
     """With s = 0 the measured ratio stays below the stated one plus u/M, in random order."""
-    instance = two_points(0, lower, upper, share, 1000)
+    instance = two_points(lower=lower, upper=upper, long_share=share)
     claim = with_ratio(name)
     assert claim.applies(instance) == (name != "a-switch" or lower / upper < 0.38)
     if claim.applies(instance):
@@ -128,18 +120,16 @@ def test_kept_with_empty_prompts(name: str, lower: int, upper: int, share: float
 @pytest.mark.parametrize("name", ["a-max", "a-random"])
 def test_kept_with_prompts(name: str, share: float) -> None:
     """A_max's ratio and C Theorem EC.1 do not need s = 0."""
-    instance = two_points(10, 5, 20, share, 600)
+    instance = two_points(prompt=10, lower=5, upper=20, long_share=share, memory=600)
     assert with_ratio(name).applies(instance)
     assert against_h_sf(name, instance) <= stated(name, instance) + slack(instance)
 
 
 @pytest.mark.parametrize("name", ["a-ell", "a-switch"])
 def test_not_claimed_with_prompts(name: str) -> None:
-    """With s > 0 the ratio of C Theorem 7 is exceeded by far, so nothing is claimed.
-
-    It was stated for any s: 1.214, and 15/50 is below 0.38.
-    """
-    instance, least = two_points(100, 15, 50, 0.5, 1500), 1.35
+    """With s > 0 the ratio of C Theorem 7 is exceeded by far, so nothing is claimed."""
+    # It was stated for any s: 1.214, and 15/50 is below 0.38.
+    instance, least = two_points(prompt=100, lower=15, upper=50, memory=1500), 1.35
     assert least < against_h_sf(name, instance)
     assert stated(name, instance) + slack(instance) < least
     assert not any(each.applies(instance) for each in policies()[name].guarantees)
@@ -185,6 +175,9 @@ def test_kept_against_the_optimum(instance: Instance) -> None:
 @settings(max_examples=60, deadline=None)
 def test_the_mean_of_a_max_is_kept(outputs: list[int], prompt: int, memory: int) -> None:
     """Over all orders of the queue, against the brute-force optimum."""
+    # α = 1/4, s = 1, M = 13: two of 5 at once, 13/10·4·(1 + √(1 + 0.6931)) + 1.
+    two = instance_of(13, *((0, 1, o, 1, 4) for o in (1, 4)))
+    assert stated("a-max", two) == pytest.approx(12.966, abs=1e-3)
     ends = min(outputs), max(outputs)
     instance = instance_of(memory, *((0, prompt, o, *ends) for o in outputs))
     believed = [ends[1]] * len(outputs)
@@ -195,17 +188,6 @@ def test_the_mean_of_a_max_is_kept(outputs: list[int], prompt: int, memory: int)
     assert claim.applies(instance)
     assert claim.ratio is not None
     assert total <= len(orders) * claim.ratio(instance) * brute_force_optimum(instance)
-
-
-def test_the_ratio_of_a_max_by_hand() -> None:
-    """α = 1/4, s = 1, M = 13: two of 5 at once, 13/10·4·(1 + √(1 + 0.6931)) + 1 = 12.97."""
-    requests = tuple(Request(i, 0, 1, o, 1, 4) for i, o in enumerate((1, 4)))
-    assert stated("a-max", Instance("two", 13, requests)) == pytest.approx(12.966, abs=1e-3)
-
-
-def test_who_is_compared_with_the_optimum() -> None:
-    """The test above reaches all that is stated for a single instance."""
-    assert sorted(name for name, _ in AGAINST_OPT) == ["h-sf", "h-sf", "mc-sf", "mc-sf", "svf"]
 
 
 def test_mc_sf_claims_nothing_where_a_request_fills_memory() -> None:

@@ -19,7 +19,7 @@ from instances import Instance, Request
 from instances.families import am1, am2
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum, fits, hold
-from tests.oracles.draws import instance_of, instances
+from tests.oracles.draws import instances
 from tests.tiers import a_few
 
 #: A threshold, and a number of places, that give up nothing.
@@ -99,10 +99,9 @@ def changes(draw: st.DrawFn) -> tuple[Instance, Ints, Ints, Any]:
 def test_a_changed_list_is_decoded_as_defined(
     rounds: int, change: tuple[Instance, Ints, Ints, Any]
 ) -> None:
-    """From the first change on, to where nothing changes any more: Σ starts and all that is kept.
-
-    Both ways to keep the worker are held against a decoding round after round that shares nothing.
-    """
+    """From the first change to where nothing changes any more: Σ starts and all that is kept."""
+    # Both ways to keep the worker are held against a decoding round after round that shares
+    # nothing.
     instance, order, delays, (kind, a, b, length) = change
     walk, columns = walk_of(instance, order.copy(), delays.copy())
     trial = spaces(len(instance), rounds)
@@ -142,34 +141,6 @@ def test_an_exchange_by_size_is_with_one_of_the_next_in_size(
         for two, all_of in ((pair, every), ([p[::-1] for p in pair], [e[::-1] for e in every]))
     ]
     assert min(between) < annealing.CLOSE
-
-
-def test_exchanges_by_size_meet_every_request_next_in_size() -> None:
-    """Of ten sizes the fifth meets those up to four away, on both sides, and itself never."""
-    instance = instance_of(20, *((0, 1, 1 + i) for i in range(10)))
-    search = searching(instance)
-    order, state = np.arange(10)[::-1].copy(), np.array([1], np.uint64)
-    similar = compiled(annealing.similar_place)
-    met = {int(order[similar(state, order, search._rules.sizes, 5)]) for _ in range(300)}
-    assert met == {0, 1, 2, 3, 5, 6, 7, 8}
-
-
-@pytest.mark.parametrize(
-    ("n", "delays", "shares"),
-    [
-        (60, True, (0.05, 0.0)),
-        (90, True, (0.05, 0.2)),
-        (200, True, (0.05, 0.1)),
-        (1000, True, (0.03, 0.002)),
-        (90, False, (0.0, 0.0)),
-    ],
-)
-def test_long_lists_have_fewer_exchanges_by_size(
-    n: int, delays: bool, shares: tuple[float, float]
-) -> None:
-    """Without delays there are none: the walk of the policy is another."""
-    rules = searching(am1.generate(seed=1, n=n), delays=delays)._rules
-    assert (rules.delayed, rules.similar) == pytest.approx(shares)
 
 
 @given(change=changes(), seed=st.integers(0, 9))
@@ -270,52 +241,21 @@ def test_without_delays_it_is_the_schedule_of_its_order() -> None:
     assert starts.sum() < begin.sum()
 
 
-def small_and_large() -> Instance:
-    """Return 60 requests of which many run at once, and 30 of which a few do, later."""
-    outputs = [4 + k % 7 for k in range(60)] + [90 + 11 * k for k in range(30)]
-    return Instance("x", 700, tuple(Request(i, 0, 2, o) for i, o in enumerate(outputs)))
-
-
-@pytest.mark.parametrize("instance", [am1.generate(seed=5), small_and_large()], ids=["am1", "two"])
-def test_both_ways_to_keep_the_worker_walk_the_same_way(instance: Instance) -> None:
-    """Tokens by time are a matter of speed only: list, delays and Σ are the same."""
-    found = []
-    for rounds in (0, 20_000):
-        search = searching(instance, seed=2)
-        tokens = np.zeros(rounds, np.int32)
-        search._trial = search._trial._replace(tokens=tokens)
-        search.anneal(3000, 20.0)
-        found.append((search.total, search.best_total, search.best().tolist()))
-    assert found[0] == found[1]
-    # With tokens, some changes are decoded by them, and in the second case some by ends.  No run
-    # ends after the tokens, where a change would be given up.
-    spans = search._walk.starts[annealing.DENSE_STARTS - 1 :]
-    spans = spans - search._walk.starts[: len(spans)]
-    assert spans.min() <= annealing.DENSE_ROUNDS
-    assert instance.name != "x" or spans.max() > annealing.DENSE_ROUNDS
-
-
 def test_one_request_and_sums_beyond_words_are_left_alone() -> None:
     """There is nothing to exchange in a list of one; what could exceed 64 bits is not searched."""
     one = am1.generate(n=1)
     start = np.zeros(1, np.int64)
-    assert improved(one, start, Budget(seconds=0.1), seed=0, on_better=_refuse)[0] is start
+    assert improved(one, start, Budget(seconds=0.1), seed=0)[0] is start
     many = np.full(2_000_000, 10**12, np.int64)
     columns = Columns(many, many, many)
     assert not fits_in_words(columns, many)
     assert improve_starts(columns, 1, many, Budget(seconds=9), seed=0)[0] is many
 
 
-def _refuse(starts: Ints, order: Ints) -> None:
-    raise AssertionError(starts, order)
-
-
 def test_a_request_may_wait_for_a_later_one() -> None:
-    """A schedule that no list has without delays is reached, and its delays are kept.
-
-    M = 6.  (s, o) = (2, 2) holds 3, 4 and (1, 3) holds 2, 3, 4: started together the two hold
-    4 + 3 = 7 tokens in the second round, so the second to be taken waits, whoever it is.
-    """
+    """A schedule that no list has without delays is reached, and its delays are kept."""
+    # M = 6.  (s, o) = (2, 2) holds 3, 4 and (1, 3) holds 2, 3, 4: started together the two hold 4 +
+    # 3 = 7 tokens in the second round, so the second to be taken waits, whoever it is.
     instance = Instance("wait", 6, (Request(0, 0, 2, 2), Request(1, 0, 1, 3)))
     search = Search(columns_of(instance), 6, np.array([0, 4]), seed=0)
     assert search.total == 4
@@ -344,19 +284,3 @@ def test_places_by_time_are_as_likely_as_the_rounds_before_them(compile_it: bool
         half = [int(draw(state, np.array([7, 7, 8, 17]), 0.5)) for _ in range(200)]
         assert set(evenly) == set(half) == {0, 1, 2, 3}
         assert 0 <= draw(state, np.array([3, 3, 3]), 1.0) < 3
-
-
-@pytest.mark.parametrize(
-    ("small", "starts_of_large", "kept_by_time"),
-    [(300, [3] * 10, True), (0, [200 * k for k in range(10)], False)],
-    ids=["many start at once, few run long", "one after the other"],
-)
-def test_what_decides_how_the_worker_is_kept_is_how_many_run_at_a_start(
-    small: int, starts_of_large: list[int], kept_by_time: bool
-) -> None:
-    """Over all rounds about ten run at once in the first case; at a start, half of the small."""
-    outputs = np.array([3] * small + [200] * 10)
-    columns = Columns(np.zeros_like(outputs), np.ones_like(outputs), outputs)
-    starts = np.array([0] * small + starts_of_large)
-    search = Search(columns, 5_000, starts, seed=0, compile_it=False)
-    assert (len(search._trial.tokens) > 0) is kept_by_time

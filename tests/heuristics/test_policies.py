@@ -38,24 +38,14 @@ def test_schedule_passes_the_checker(name: str, instance: Instance, seed: int) -
 @given(instance=instances(max_requests=8), seed=st.integers(0, 5))
 @settings(max_examples=25, deadline=None)
 def test_same_seed_same_schedule(name: str, instance: Instance, seed: int) -> None:
-    """A second run with the same seed repeats the first."""
-    assert run(name, instance, seed) == run(name, instance, seed)
-
-
-@pytest.mark.parametrize("name", sorted(set(ALL) - set(RANDOM)))
-@given(instance=instances(max_requests=8))
-@settings(max_examples=15, deadline=None)
-def test_the_seed_changes_nothing_unless_declared(name: str, instance: Instance) -> None:
-    """Only a policy that says that it is randomised depends on the seed."""
-    assert run(name, instance, 1) == run(name, instance, 2)
+    """A second run repeats the first, of what is not randomised with any seed."""
+    assert run(name, instance, seed) == run(name, instance, seed + (name not in RANDOM))
 
 
 @pytest.mark.parametrize("name", sorted(set(RANDOM) - {"local-search"}))
 def test_some_seeds_differ(name: str) -> None:
-    """Where sixty requests behind one interval crowd the memory; the search may find one only.
-
-    With 20 / 50, above (3 − √5)/2, A_switch is A_min, which draws.
-    """
+    """Where sixty requests behind one interval crowd the memory; the search may find one only."""
+    # With 20 / 50, above (3 − √5)/2, A_switch is A_min, which draws.
     sizes = np.random.default_rng(7).integers(20, 50, (60, 2)).tolist()
     instance = instance_of(100, *((0, s, o, 20, 50) for s, o in sizes))
     values = {"order": "random"} if name == "sglang-ratio" else {}

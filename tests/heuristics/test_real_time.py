@@ -15,16 +15,13 @@ from hypothesis import strategies as st
 from heuristics import compiled
 from heuristics.policy import AdvisedPolicy, NotApplicableError
 from heuristics.reference import EndlessError, TooLongError, UnservableError
-from heuristics.reference.mc_sf import in_order
 from heuristics.registry import policies
-from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, policy_generator, run_policy
 from heuristics.stretches import pass_rounds
 from instances import Instance, Request
-from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
-from schedules import Schedule, check_schedule, make_schedule
+from instances.batch_time import BatchTime, parse_batch_time
+from schedules import Schedule, check_schedule
 from schedules.clock import replay
-from tests.heuristics.contract import runs_of
 from tests.heuristics.twins import options_of, twin
 from tests.oracles.draws import instance_of
 from tests.oracles.real_time import Literal, UndecidedError, in_real_time
@@ -43,9 +40,11 @@ from tests.tiers import a_few
 #: all subsets.
 FIRST, CASES = 40, 120
 SERVING_CASES = 500
-UNIT_CASES = 40
 FEWER = {"sorted-f-exact": 50, "sorted-f-amin": 50, "sorted-f-dp": 60}
-ONLINE = sorted(n for n, p in policies().items() if not isinstance(p, AdvisedPolicy))
+#: Local search has no transcription; lists of others are served by the same admission.
+ONLINE = sorted(
+    n for n, p in policies().items() if not isinstance(p, AdvisedPolicy) and n != "local-search"
+)
 #: Whole seconds, so that requests arrive at the ends of rounds; halves; and nothing round.
 MODELS = tuple(
     map(
@@ -60,7 +59,6 @@ MODELS = tuple(
         ),
     )
 )
-UNIT = MODELS[0]
 #: Decided by little sums of work, so more of them are drawn.
 PREEMPTIVE = ("srpt", "srpt-predicted", "las")
 #: With other values they mostly loop for ever here.
@@ -102,73 +100,6 @@ def values_for(name: str, rng: np.random.Generator) -> dict[str, Any]:
     return {key: each[int(rng.integers(len(each)))] for key, each in options.items()}
 
 
-@pytest.mark.parametrize("name", ONLINE)
-def test_rounds_of_a_second_give_the_schedule_in_rounds(name: str) -> None:
-    """With ``unit`` and whole arrivals every policy makes the schedule that it makes in rounds.
-
-    Rounds in which nothing runs have no number in real time, so what is compared is the time of
-    every start, eviction and completion, to the digit.
-    """
-    for seed in range(UNIT_CASES):
-        timed, _, rng = drawn(seed)
-        values = values_for(name, rng)
-        if "asynchronous" in values:
-            values["asynchronous"] = str(rng.choice(("yes", "no")))
-        requests = tuple(replace(each, arrival=int(each.arrival)) for each in timed.requests)
-        timed = replace(timed, requests=requests)
-        plain = replace(timed, time_unit="round")
-        setting = Setting(values=values, seed=seed)
-        try:
-            expected = run_policy(policies()[name], plain, setting)
-        except (EndlessLoopError, NotApplicableError) as error:
-            with pytest.raises(type(error)):
-                run_policy(policies()[name], timed, replace(setting, batch_time=UNIT))
-            continue
-        found = run_policy(policies()[name], timed, replace(setting, batch_time=UNIT))
-        assert found.tel == expected.tel * NANOSECONDS
-        assert found.kept == expected.kept
-        assert _seconds(timed, found) == runs_of(plain, expected)
-
-
-def _seconds(instance: Instance, schedule: Schedule) -> list[list[tuple[int, int]]]:
-    """Return the same with the times of the rounds, whole seconds."""
-    begins = {}
-    for each in replay(instance, schedule).stretches:
-        for k in range(each.rounds):
-            begins[each.first + k] = each.begin // NANOSECONDS + k
-            assert each.begin % NANOSECONDS == 0
-    return [
-        [(begins[begin], tokens) for begin, tokens in each] for each in runs_of(instance, schedule)
-    ]
-
-
-def transcription(
-    name: str, values: dict[str, Any], seed: int, timed: Instance, batch_time: BatchTime
-) -> Any:
-    """Return the schedule in unit rounds of a policy's transcription, as a function."""
-    if name != "local-search":
-        values = values | {"arrived": [request.arrival for request in timed.requests]}
-        return partial(twin, name, values=values, seed=seed, coefficients=batch_time.coefficients)
-    # It has none of its own: its list, taken as it is, is what is served in order.
-    policy: Any = policies()[name]
-    lists: list[Any] = []
-
-    def plan(known: Any) -> Any:
-        lists.append(policy.plan(known))
-        return lists[-1]
-
-    setting = Setting(values=values, seed=seed, batch_time=batch_time)
-    run_policy(replace(policy, plan=plan), timed, setting)
-    ranks = {int(request): rank for rank, request in enumerate(lists[0])}
-
-    def serve(instance: Instance) -> Schedule:
-        by_id = {id(request): i for i, request in enumerate(instance.requests)}
-        starts = in_order(instance, lambda request: ranks[by_id[id(request)]])
-        return make_schedule(instance, starts, name)
-
-    return serve
-
-
 def assert_equal(instance: Instance, schedule: Schedule, expected: Literal) -> None:
     """Hold a schedule against the literal one, field by field, and let the checker see it."""
     n = len(instance)
@@ -201,10 +132,12 @@ def test_a_policy_in_real_time_equals_its_transcription(name: str, cases: int) -
         instance, batch_time, rng = drawn(seed)
         values = values_for(name, rng)
         setting = Setting(values=values, seed=seed, batch_time=batch_time)
-        unit = transcription(name, values, seed, instance, batch_time)
+        given = values | {"arrived": [request.arrival for request in instance.requests]}
+        coefficients = batch_time.coefficients
+        unit = partial(twin, name, values=given, seed=seed, coefficients=coefficients)
         arrivals = instance.arrival_times.tolist()
         try:
-            expected = in_real_time(instance, arrivals, batch_time.coefficients, unit)
+            expected = in_real_time(instance, arrivals, coefficients, unit)
         except (EndlessError, TooLongError, UnservableError, UndecidedError):
             # Of a guess, not of the run: nothing is told of it.
             undecided += 1
@@ -271,19 +204,6 @@ def test_prompts_in_chunks_equal_their_transcription(
         aborted += _aborted(found[0])
     assert cut > 100, cut
     assert aborted > (3 if name == "vllm-v1" else 0), aborted
-
-
-def test_the_ratio_of_sglang_falls_after_a_prompt_in_chunks() -> None:
-    """Whoever makes tokens alone, after a prompt that was cut, is reserved less and less for.
-
-    In rounds of a nanosecond the second begins beside the first in the same round whatever the
-    chunks; its start is the round of its last one.
-    """
-    instance = instance_of(1108, (0, 2, 1000), (5e-7, 300, 1), time_unit="second")
-    policy, batch_time = policies()["sglang-ratio"], parse_batch_time("linear(base=0.000001)")
-    for chunk, rounds in ((0, 1), (2, 150), (1, 300)):
-        setting = Setting({"chunk": chunk}, batch_time=batch_time)
-        assert run_policy(policy, instance, setting).starts[1] == 500 + rounds - 1
 
 
 @pytest.mark.parametrize(
@@ -425,21 +345,6 @@ def test_a_stretch_is_the_sum_of_its_rounds(
         passed += max(1, -(-(first + count * slope) // 1000))
         count += 1
     assert pass_rounds(first, slope, rounds, limit) == (count, passed)
-
-
-@pytest.mark.parametrize("name", ["sorted-lp", "lp-swap"])
-def test_advice_in_rounds_serves_what_arrives_at_0(name: str) -> None:
-    """With rounds of a second the schedule is that in rounds, whatever the advice says."""
-    timed, _, _ = drawn(3)
-    requests = tuple(replace(each, arrival=0) for each in timed.requests)
-    timed = replace(timed, requests=requests)
-    advice = np.random.default_rng(0).random(len(timed))
-    unit = parse_batch_time("unit")
-    found = run_policy(policies()[name], timed, Setting(advice=advice, batch_time=unit))
-    plain = replace(timed, time_unit="round")
-    expected = run_policy(policies()[name], plain, Setting(advice=advice))
-    assert found.starts == expected.starts
-    assert found.tel == expected.tel * 10**9
 
 
 def test_a_policy_that_does_not_apply_says_so() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from schedules import check_schedule
-from tests.heuristics.twins import as_advice, halves, twin, values_of
+from tests.heuristics.twins import halves, twin, values_of
 from tests.oracles.draws import predicted
 
 ROOT = Path(heuristics.policies.__path__[0]).parents[1]
@@ -59,7 +60,7 @@ def test_a_policy_equals_its_transcription(name: str, data: st.DataObject, seed:
     instance = data.draw(predicted(*SIZES.get(name, (10, 24))))
     values = data.draw(values_of(name))
     advice = data.draw(halves(len(instance)))
-    setting = Setting(values=values, seed=seed, advice=as_advice(advice))
+    setting = Setting(values=values, seed=seed, advice=np.array(advice))
     try:
         expected = twin(name, instance, values, seed, advice)
     except TooLongError:

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from heuristics.admission import NEVER
-from heuristics.policy import ListPolicy, RoundPolicy, State
-from heuristics.registry import policies
+from heuristics.policy import Rules, State
 from heuristics.rounds import EndlessLoopError, PolicyError, Segment, Trace, drive
-from heuristics.simulator import run_policy
-from instances import Instance, Request
 from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
 
 #: Rounds of 1 s and 0.5 s a token, of 0.5 s and 0.25 s a token, and of 1 s.
 SLOW, FAST, UNIT = map(parse_batch_time, ("affine(1000,500)", "affine(500,250)", "unit"))
 
-LISTS = sorted(name for name, policy in policies().items() if isinstance(policy, ListPolicy))
-ROUNDS = sorted(name for name, policy in policies().items() if isinstance(policy, RoundPolicy))
 
-
-class Fake:
+class Fake(Rules):
     """Rules of a test: starts what waits as long as it is told to, evicts as it is told to."""
 
     def __init__(
@@ -57,9 +49,6 @@ class Fake:
         self.waiting = [i for i in self.waiting if i not in admitted]
         return admitted
 
-    def quiet(self) -> bool:
-        return False
-
     def fingerprint(self) -> object:
         return self._fingerprint
 
@@ -78,10 +67,6 @@ class Reviewing(Fake):
 def everything(waiting: list[int], state: State) -> list[int]:
     del state
     return list(waiting)
-
-
-def one_at_a_time(waiting: list[int], state: State) -> list[int]:
-    return [] if state.starts else waiting[:1]
 
 
 def evict_the_last() -> Fake:
@@ -121,7 +106,7 @@ def seconds(times: list[int]) -> list[float]:
 
 def test_order_of_a_round() -> None:
     """Completions come before arrivals, those before admissions, all in the same round."""
-    rules = Fake(one_at_a_time)
+    rules = Fake(lambda waiting, state: [] if state.starts else waiting[:1])
     run_fake(rules, [(0, 1, 2), (2, 1, 1)])
     assert rules.calls == [
         ("arrive", 0),
@@ -151,17 +136,12 @@ def test_kept_tokens_by_hand() -> None:
 
 def test_planned_eviction_without_overflow() -> None:
     """Rules that plan an eviction are asked in that round, though nothing else happens then."""
-    rules = Reviewing([4], lambda state: [0] if state.now == 4 else [])
+    # At 2 it evicts nothing.
+    rules = Reviewing([2, 4], lambda state: [0] if state.now == 4 else [])
     trace = run_fake(rules, [(0, 0, 7)])
     # Four tokens are lost; the new run begins in the round of the eviction.
     assert trace.segments == [[Segment(0, 1, 4), Segment(4, 1, 7)]]
-    assert [call for call in rules.calls if call[0] == "evict"] == [("evict", 4)]
-
-
-def test_planned_eviction_may_evict_nothing() -> None:
-    """A planned round in which nothing is evicted is an ordinary round."""
-    rules = Reviewing([2, 3], lambda _: [])
-    assert run_fake(rules, [(0, 0, 7)]).segments == [[Segment(0, 1, 7)]]
+    assert [call for call in rules.calls if call[0] == "evict"] == [("evict", 2), ("evict", 4)]
 
 
 @pytest.mark.parametrize(
@@ -231,34 +211,22 @@ def test_no_loop_while_arrivals_are_to_come() -> None:
     assert len(trace.segments[0]) > 2
 
 
-def test_random_rules_are_not_called_endless() -> None:
-    """Rules that give no fingerprint may repeat a state and still get out of it."""
-    tries = iter(range(100))
+@pytest.mark.parametrize("random", [False, True])
+def test_rules_that_change_are_not_called_endless(random: bool) -> None:
+    """The memory of rules is part of the state; those without a fingerprint may be random."""
+    cleared: list[int] = []
 
-    def sometimes_one(waiting: list[int], state: State) -> list[int]:
-        if state.starts:
-            return []
-        return sorted(waiting) if next(tries) < 5 else waiting[:1]
-
-    rules = Fake(sometimes_one, lambda state: list(state.starts), fingerprint=None)
-    trace = run_fake(rules, [(0, 1, 4), (0, 1, 4)], memory=8)
-    assert [len(segments) for segments in trace.segments] == [6, 6]
-
-
-def test_a_changing_fingerprint_is_no_loop() -> None:
-    """What the rules remember is part of the state: the same run twice is no proof alone."""
-    rules = clear_everything()
-    memory_of_rules: list[int] = []
-
-    def evict(state: Any) -> list[int]:
-        memory_of_rules.append(state.now)
+    def evict(state: State) -> list[int]:
+        cleared.append(state.now)
         return list(state.starts)
 
-    rules._evict = evict
-    rules._admit = lambda waiting, state: (
-        [] if state.starts else sorted(waiting) if len(memory_of_rules) < 4 else waiting[:1]
+    rules = Fake(
+        lambda waiting, state: (
+            [] if state.starts else sorted(waiting) if len(cleared) < 4 else waiting[:1]
+        ),
+        evict,
     )
-    rules.fingerprint = lambda: len(memory_of_rules)  # type: ignore[method-assign]
+    rules.fingerprint = lambda: None if random else len(cleared)  # type: ignore[method-assign]
     trace = run_fake(rules, [(0, 1, 4), (0, 1, 4)], memory=8)
     assert [len(segments) for segments in trace.segments] == [5, 5]
 
@@ -275,19 +243,14 @@ def test_affine_batch_time_by_hand() -> None:
     assert trace.gaps == []
     assert trace.rounds == 4
     assert trace.segments == [[Segment(0, 1, 3)], [Segment(2, 1, 2)]]
-
-
-def test_arrival_at_the_very_beginning_of_a_round() -> None:
-    """A request is visible to the round that begins exactly at its arrival."""
+    # A request is visible to the round that begins exactly at its arrival.
     trace = run_fake(Fake(everything), [(0.0, 2, 3), (2.0, 4, 2)], memory=20, batch_time=SLOW)
     assert seconds(trace.begins) == [0.0, 2.0]
 
 
 def test_an_idle_worker_waits_for_the_next_arrival() -> None:
-    """In real time an empty worker begins its next round when a request arrives, fraction or not.
-
-    In unit rounds too, where arrivals are integers.
-    """
+    """In real time an empty worker begins its next round when a request arrives, at any time."""
+    # In unit rounds too, where arrivals are integers.
     for arrivals, batch_time in (((0.25, 7.75), UNIT), ((1, 8), UNIT), ((1, 8), None)):
         requests = [(arrival, 0, 1) for arrival in arrivals]
         trace = run_fake(Fake(everything), requests, batch_time=batch_time)
@@ -297,16 +260,10 @@ def test_an_idle_worker_waits_for_the_next_arrival() -> None:
         assert trace.rounds == 2
         # Rounds 0 and 1 begin late; in unit rounds there is nothing to tell.
         assert trace.gaps == ([] if batch_time is None else list(enumerate(trace.begins)))
-
-
-def test_waiting_for_an_arrival_with_an_empty_worker() -> None:
-    """Rules may hold back what waits until something arrives; the time until then is no round."""
-    for batch_time in (None, UNIT):
-        rules = Fake(lambda waiting, state: waiting if len(waiting) == 2 or state.starts else [])
-        trace = run_fake(rules, [(0, 1, 2), (5, 1, 2)], batch_time=batch_time)
-        ticks = 1 if batch_time is None else NANOSECONDS
-        assert trace.begins == [5 * ticks, 5 * ticks]
-        assert trace.completions == [7 * ticks, 7 * ticks]
+        # So where rules hold back what waits until something arrives.
+        holding = Fake(lambda waiting, state: waiting if len(waiting) == 2 or state.starts else [])
+        trace = run_fake(holding, [(0, 1, 2), (5, 1, 2)], batch_time=batch_time)
+        assert (trace.begins, trace.completions) == ([5 * ticks] * 2, [7 * ticks] * 2)
         assert trace.rounds == 2
 
 
@@ -328,26 +285,3 @@ def test_prompts_are_prefilled_again_with_kept_tokens() -> None:
     ]
     assert trace.completions == [sum(taken[:3]), sum(taken)]
     assert trace.begins[1] == sum(taken[:3])
-
-
-def test_never_is_later_than_all_rounds() -> None:
-    """The sentinel of the kernels is beyond the last arrival plus the longest output."""
-    assert NEVER > 10**12 + 10**9
-
-
-def test_a_request_is_one_of_the_instance() -> None:
-    """Positions, not ids, name requests to the rules."""
-    instance = Instance("ids", 9, (Request(7, 0, 1, 1), Request(3, 0, 1, 1)))
-    seen: list[int] = []
-
-    def make_rules(*arguments: object) -> Fake:
-        del arguments
-
-        def admit(waiting: Any, _: object) -> list[int]:
-            seen.extend(waiting)
-            return list(waiting)
-
-        return Fake(admit)
-
-    run_policy(RoundPolicy("positions", rules=make_rules), instance)
-    assert seen == [0, 1]

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 
 from heuristics.policy import UNIT_ROUND, Choice
@@ -98,8 +97,3 @@ def twin(
 def halves(n: int) -> st.SearchStrategy[list[float]]:
     """Return how advice of shape (n,) is drawn, ties included."""
     return st.lists(st.integers(0, 8).map(lambda value: value / 2), min_size=n, max_size=n)
-
-
-def as_advice(advice: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return advice as the simulator takes it."""
-    return np.array(advice, dtype=np.float64)

@@ -119,10 +119,3 @@ def test_extreme_values_are_drawn_or_refused_at_once(
             assert (code, shown.out) == (2, "")
             assert shown.err.count("\n") == 1
             assert len(shown.err) < 1000
-
-
-def test_every_number_has_a_range() -> None:
-    """What --list shows without a range is a switch or a word."""
-    for name, key in _parameters():
-        if key not in ranges(families()[name].generate):
-            assert key in ("solvable", "online", "variant", "seconds")

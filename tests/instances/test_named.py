@@ -36,20 +36,8 @@ def test_an_instance_is_found_from_any_folder(
     """By name, by its file below the library, as rows show it, and by a path."""
     monkeypatch.chdir(tmp_path)
     assert find_instance(name) == FOLDER / "am1" / "am1_00.json"
-
-
-@pytest.mark.parametrize("name", ["tiny/two_bursts", "two_bursts", "two_bursts.json"])
-def test_a_file_that_leaves_out_its_folder_in_its_name_has_three(name: str) -> None:
-    """tiny/two_bursts.json holds tiny_two_bursts, and no other file is called two_bursts."""
-    assert find_instance(name) == find_instance("tiny_two_bursts")
-    assert find_instances(name) == [find_instance("tiny_two_bursts")]
-
-
-def test_a_path_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of one's own hides an instance of the library of that name."""
-    monkeypatch.chdir(tmp_path)
-    Path("uniform_100").write_text("{}")
-    assert find_instance("uniform_100") == Path("uniform_100")
+    for other in ("tiny_two_bursts", "tiny/two_bursts", "two_bursts", "two_bursts.json"):
+        assert find_instances(other) == [FOLDER / "tiny" / "two_bursts.json"]
 
 
 def test_what_a_file_of_ones_own_hides_is_told(
@@ -60,6 +48,7 @@ def test_what_a_file_of_ones_own_hides_is_told(
     for name in ("uniform_100", "two_bursts.json", "mine.json", "one/uniform_100"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text("{}")
+    assert find_instance("uniform_100") == Path("uniform_100")
     assert hides("uniform_100") == (
         "uniform_100: the file here, not uniform_100 of the library "
         "(instances/uniform_100.json names that)"
@@ -100,12 +89,6 @@ def test_an_unknown_name_is_told_with_the_nearest(
     assert "\n" not in str(caught.value)
 
 
-def test_a_name_that_no_disk_takes_is_its_readers_to_complain_of() -> None:
-    """The reader knows what to say of a path that is too long."""
-    with pytest.raises(InstanceFileError, match="too long"):
-        read_instance(find_instance("x" * 5000))
-
-
 @pytest.mark.parametrize(
     ("name", "count"),
     [
@@ -134,13 +117,6 @@ def test_folders_and_globs_of_the_library_are_found_from_any_folder(
     assert set(found) <= set(library_files().values())
 
 
-def test_a_folder_of_ones_own_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where it has the name of one of the library's and holds nothing."""
-    monkeypatch.chdir(tmp_path)
-    Path("am1").mkdir()
-    assert find_instances("am1") == []
-
-
 def test_a_folder_is_no_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is called like an instance does not hide it; nor is a pipe in it an instance."""
     monkeypatch.chdir(tmp_path)
@@ -151,10 +127,7 @@ def test_a_folder_is_no_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         find_instance("mine")
     os.mkfifo(tmp_path / "mine" / "pipe.json")
     assert find_instances("mine") == []
-
-
-@pytest.mark.parametrize("nothing", [None, 3])
-def test_what_is_no_name(nothing: object) -> None:
-    """A caller from Python is told what was expected."""
+    with pytest.raises(InstanceFileError, match="too long"):
+        read_instance(find_instance("x" * 5000))
     with pytest.raises(InstanceFileError, match="expected a name or a path, found"):
-        find_instance(nothing)  # type: ignore[arg-type]
+        find_instance(3)  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 @pytest.fixture
 def quick_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the bound beside policies end soon, and no store of the user's looked at."""
-    monkeypatch.setattr("kvopt.commands.beside.Beside.share", 0.005)
+    monkeypatch.setattr("kvopt.commands.companion_runs.CompanionRuns.share", 0.005)
     monkeypatch.setattr("serving.best_bound.DEFAULT_STORE", tmp_path / "none.sqlite")
 
 

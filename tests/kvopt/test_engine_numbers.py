@@ -69,7 +69,7 @@ def test_numbers_out_of_range_are_left_out_alone(number: float) -> None:
     """Nodes below 0 and numbers that are none leave the rest of an event as it is."""
     events: list[Event] = []
     report = Report(events.append)
-    report.done("engine", -1, "error", number)
+    report.done("engine", -1, outcome="error", solver_seconds=number)
     report.relaxation(number, [0.0, number])
     report.relaxation(3.5, [0.0, number])
     report.relaxation(number, [0.0, 1.0])

@@ -1,11 +1,13 @@
-"""The command ``evaluate.py``: what it runs, what it leaves out, what it says, how it ends."""
+"""The command ``evaluate.py``: its runs, its output and its exit codes."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pandas as pd
 import pytest
@@ -24,7 +26,7 @@ from kvopt.store.export import read_rows
 from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.failures import Failure
 from tests.kvopt.conftest import Refused
-from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small
+from tests.kvopt.sweep_tools import Evaluate, write_small
 
 BAD = Path(__file__).parent / "bad_methods"
 OWN = '''\
@@ -86,7 +88,7 @@ def test_what_is_stored_is_skipped(
 def test_it_ends_with_a_ranking_and_the_answer(
     evaluate: Run, small: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Who is first by how much, in a few lines, and where the page is."""
+    """Methods in their order, the answer of the page, and where the page is."""
     methods = "svf,mc-sf,vllm-v1,bound:bound-volume"
     assert evaluate(small, "--methods", methods, "--report", tmp_path / "report") == 0
     out = capfd.readouterr().out
@@ -99,9 +101,7 @@ def test_it_ends_with_a_ranking_and_the_answer(
     assert answer in " ".join(out.split())
     assert "saving over vLLM" in page
     assert "saving over vLLM" in out
-    written = out.splitlines()[-1].split()
-    assert written == ["written", str(tmp_path / "report" / "index.html")]
-    assert Path(written[1]).is_file()
+    assert out.splitlines()[-1].split() == ["written", str(tmp_path / "report" / "index.html")]
 
 
 def test_a_report_that_fails_leaves_the_ranking(
@@ -112,11 +112,8 @@ def test_a_report_that_fails_leaves_the_ranking(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One line on standard error and exit code 2; rows, ranking and summary are there."""
-
-    def fails(*_: object, **__: object) -> None:
-        raise RuntimeError("no backend")
-
-    monkeypatch.setattr("reports.build.build_report", fails)
+    failing = mock.Mock(side_effect=RuntimeError("no backend"))
+    monkeypatch.setattr("reports.build.build_report", failing)
     rows = tmp_path / "rows.csv"
     named = ["--methods", "svf", "--report", tmp_path / "report", "--export", rows]
     assert evaluate(small, *named) == 2
@@ -142,12 +139,11 @@ def test_what_cannot_be_read_leaves_nothing(
     assert evaluate(*asked, "--quiet") == 0
 
 
-@pytest.mark.parametrize("method", ["mc-sf", "vllm-v1(block=16)", "highs:ilp", "file:own.py"])
+@pytest.mark.parametrize("method", ["vllm-v1(block=16)", "highs:ilp", "file:own.py"])
 def test_methods_go_with_a_comma(method: str, small: Path, refused: Refused) -> None:
     """A method where an instance is expected was meant for the option before it."""
     line = refused(main, small, "--methods", "svf", method)
     assert f"{method!r}: expected a suite or an instance, found a method" in line
-    assert "with a comma between them (--methods svf,mc-sf)" in line
 
 
 def test_rerun_and_rerun_failed(
@@ -207,16 +203,6 @@ def test_sources_edited_during_the_sweep_are_not_passed_off(
         assert "0 of them stored already" in told.out
         assert "its sources have changed during the sweep" in told.err
     assert planned not in set(read_rows(store)["code"])
-
-
-def test_seeds_are_for_methods_that_draw(evaluate: Run, small: Path, store: Path) -> None:
-    """Three seeds are three runs of a noisy prediction, and one of a policy without a draw."""
-    assert evaluate(small, "--methods", "svf,a-min with noise", "--seeds", 3) == 0
-    rows = read_rows(store)
-    assert rows.groupby("method")["seed"].apply(list).to_dict() == {
-        "svf": [0],
-        "a-min with noise": [0, 1, 2],
-    }
 
 
 def _failing(folder: Path, name: str, condition: str) -> Path:
@@ -321,42 +307,34 @@ def test_names_are_only_names(
     """HTML, commas, quotes, slashes and dots in names go through store, files and summary."""
     folder = tmp_path / "f"
     (path,) = write_small(folder, 1)
-    told = NASTY.replace("\\", "\\\\").replace('"', '\\"')
-    path.write_text(path.read_text().replace("small_0", told))
+    path.write_text(path.read_text().replace('"small_0"', json.dumps(NASTY)))
     path.rename(folder / "a,b 'c' \"d\" <i>.json")
-    method = folder / "x,y(z) 'q' <i>.py"
+    method, torn = folder / "x,y(z) 'q' <i>.py", folder / "=1+1,<script>.json"
     method.write_text(OWN)
-    torn = folder / "=1+1,<script>.json"
     torn.write_text("{")
     before = set(tmp_path.rglob("*"))
-    csv, parquet = tmp_path / "rows.csv", tmp_path / "rows.parquet"
     methods = f'svf,file:"{folder}/../f/{method.name}",a-min with interval(1,1000)'
-    assert evaluate(folder, "--methods", methods, "--export", csv) == 0
-    assert evaluate(folder, "--methods", methods, "--export", parquet) == 0
+    exports = [tmp_path / "rows.csv", tmp_path / "rows.parquet"]
+    for file in exports:
+        assert evaluate(folder, "--methods", methods, "--export", file) == 0
     rows = read_rows(store)
     assert set(rows["instance"]) == {NASTY}
     assert set(rows["method"]) == {"svf", f'file:"{method.name}"', "a-min with interval"}
-    for file in (csv, parquet):
+    for file in exports:
         pd.testing.assert_frame_equal(read_rows(file), rows.drop(columns=PROVED))
     added = set(tmp_path.rglob("*")) - before
-    new = {each.name for each in added if each.parent.name != "__pycache__"}
-    # Beside them only what SQLite and Python keep for themselves.
-    assert {name.partition("-")[0] for name in new} - {"__pycache__"} <= {
-        "rows.csv",
-        "rows.parquet",
-        "runs.sqlite",
-    }
-    lines = capfd.readouterr().err.splitlines()
-    # The torn file, by each of the two commands.
-    assert len(lines) == 2
-    assert all(line.startswith(f"evaluate.py: {torn}: no valid JSON") for line in lines)
+    names = {each.name.partition("-")[0] for each in added if each.parent.name != "__pycache__"}
+    # SQLite and Python keep files of their own.
+    assert names - {"__pycache__", "runs.sqlite"} == {each.name for each in exports}
+    first, second = capfd.readouterr().err.splitlines()
+    assert first == second
+    assert first.startswith(f"evaluate.py: {torn}: no valid JSON")
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
         ([], "expected a SUITE or an INSTANCE"),
-        (["nowhere.json"], "found none"),
         (["\0"], "found none"),
         (["smoke", "--methods", "svg"], "unknown method 'svg'"),
         (["smoke", "--methods", ","], "expected a method"),
@@ -375,10 +353,10 @@ def test_bad_usage_is_one_line_and_exit_2(
     assert reason in line
 
 
-def test_the_executor_by_its_name(
-    evaluate: Run, small: Path, monkeypatch: pytest.MonkeyPatch
+def test_dask_gets_its_address_and_is_an_extra(
+    evaluate: Run, small: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Dask gets its address."""
+    """Without its packages one line names the extra, and nothing has been run."""
     asked: list[str] = []
 
     def recorded(tasks: list[Task], scheduler: str) -> Iterator[Finished]:
@@ -386,22 +364,14 @@ def test_the_executor_by_its_name(
         return run_local(tasks)
 
     monkeypatch.setattr(kvopt.executors.dask, "run_on_dask", recorded)
-    address = "tcp://127.0.0.1:8786"
-    several = ["--methods", "fcfs"]
-    assert evaluate(small, *several, "--executor", "dask", "--scheduler", address) == 0
-    assert evaluate(small, *several, "--executor", "dask", "--rerun") == 2
-    assert evaluate(small, *several, "--executor", "local", "--rerun") == 0
-    assert asked == [address]
-
-
-def test_dask_is_an_extra(
-    evaluate: Run, small: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Without its packages one line names it, and nothing has been run."""
+    dask = [small, "--methods", "fcfs", "--rerun", "--executor", "dask"]
+    assert evaluate(*dask, "--scheduler", "tcp://127.0.0.1:9") == 0
+    assert asked == ["tcp://127.0.0.1:9"]
+    assert evaluate(*dask) == 2
     monkeypatch.delitem(sys.modules, "kvopt.executors.dask")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    named = ["--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"]
-    assert evaluate(small, "--methods", "fcfs", *named) == 7
+    capfd.readouterr()
+    assert evaluate(*dask, "--scheduler", "tcp://127.0.0.1:9") == 7
     (line,) = capfd.readouterr().err.splitlines()
     assert "expected the packages of the extra kvopt[cluster]" in line
 
@@ -427,31 +397,24 @@ def test_export_of_all_that_is_stored(evaluate: Run, small: Path, tmp_path: Path
 
 
 def test_provenance_is_in_every_row(evaluate: Run, small: Path, store: Path) -> None:
-    """Commit, versions, machine, limits, command and time stand with the result."""
+    """Commit, versions, machine, limits and time stand with the result."""
     assert evaluate(small, "--methods", "svf", "--memory-limit", 2, "--threads", 2) == 0
     (row,) = read_rows(store).to_dict("records")
     assert len(row["git_commit"]) in (0, 40)
     assert {"python", "numpy"} <= set(row["versions"])
-    assert row["cores"] >= 1
-    assert row["ram_gb"] > 0
+    assert min(row["cores"], row["ram_gb"], row["peak_memory"] - 10_000_000) > 0
     assert (row["memory_limit"], row["threads"], row["time_limit"]) == (2.0, 2, 60.0)
     assert row["finished_utc"].endswith("+00:00")
     assert 0 < row["seconds"] + row["start_seconds"] <= row["total_seconds"]
-    assert row["peak_memory"] > 10_000_000
     assert row["incumbents"][-1][1] == row["tel"]
     assert row["bounds"][-1][1] == row["lower_bound"]
-
-
-def test_the_default_store_is_not_committed() -> None:
-    """The folder of the default store is ignored."""
-    assert "/results/" in (ROOT / ".gitignore").read_text().splitlines()
 
 
 @pytest.mark.slow("walks")
 def test_the_leaderboard_is_that_of_the_report(
     evaluate: Run, small: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The sentences and the lines of the board, in the terminal as on the page."""
+    """The sentences and the titles of the boards, in the terminal as on the page."""
     report = tmp_path / "report"
     assert evaluate(small, "--methods", "svf,fcfs,bound:bound-volume", "--report", report) == 0
     capfd.readouterr()
@@ -460,22 +423,10 @@ def test_the_leaderboard_is_that_of_the_report(
     page = (report / "README.md").read_text(encoding="utf-8")
     sentences = [line for line in page.splitlines() if line.startswith(("Where", "No ", "The w"))]
     assert len(sentences) == 3
-    flat = " ".join(shown.split())
-    for sentence in sentences:
-        assert sentence.replace("`", "") in flat
+    assert all(each.replace("`", "") in " ".join(shown.split()) for each in sentences)
     for title in ("Leaderboard: clairvoyant", "Bounds"):
         assert f"\n{title}\n" in f"\n{shown}"
         assert f"\n## {title}\n" in page
-    board = page.partition("## Leaderboard: clairvoyant")[2].partition("\n## ")[0]
-    cells = [
-        [cell.strip(" `") for cell in line.split("|")[1:-1]]
-        for line in board.splitlines()
-        if line.startswith("| ") and "`" in line
-    ]
-    assert len(cells) == 2
-    for line in cells:
-        # The page links the instance, which comes fifth.
-        assert any(all(cell in text for cell in line[:4]) for text in shown.splitlines()), line
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from instances.batch_time import parse_batch_time
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.files import REGISTRY_FILE
 from kvopt.commands.evaluate import main as evaluate
-from kvopt.methods.witness import is_own, word_counts
+from kvopt.methods.witness import word_counts
 from kvopt.runs.record import PROVED
 from kvopt.runs.stated_optimum import evaluated
 from kvopt.runs.task import Finished
@@ -64,9 +64,7 @@ class Forger:
         """Store a row of ``FOUR`` as it is told, and return its key."""
         fields = {"method": OWN, "lower_bound": 12, "bound_source": ""} | fields
         row = record(instance=instance.name, instance_sha256=instance.sha256, **fields)
-        schedule = None
-        if starts is not None:
-            schedule = make_schedule(instance, starts, row.method)
+        schedule = None if starts is None else make_schedule(instance, starts, row.method)
         store_runs(self.path, Finished(row, schedule, certificate, stored or instance))
         return row.key
 
@@ -104,7 +102,6 @@ def forger(tmp_path: Path, monkeypatch: Patch) -> Forger:
         ("certificate: prices", PRICES, 11, True),
         ("certificate: prices", PRICES, 12, False),
         ("certificate: prices", PRICES | {"memory": [0] * 5}, 11, False),
-        ("certificate: work", None, 12, False),
         ("certificate: ", {}, 12, False),
         ("volumes", None, volume_bound(FOUR), True),
         ("volumes", None, volume_bound(FOUR) + 1, False),
@@ -113,14 +110,9 @@ def forger(tmp_path: Path, monkeypatch: Patch) -> Forger:
     ],
 )
 def test_a_proof_that_is_named_is_evaluated(
-    forger: Forger,
-    method: str,
-    source: str,
-    certificate: dict[str, Any] | None,
-    bound: int,
-    expected: bool,
+    forger: Forger, method: str, source: str, certificate: Any, bound: int, expected: bool
 ) -> None:
-    """Whoever names it: without its certificate a source is a text."""
+    """Without its certificate a source is a text, whoever names it."""
     forger.put(method=method, certificate=certificate, lower_bound=bound, bound_source=source)
     assert forger.believed == [expected]
 
@@ -137,9 +129,7 @@ def test_evaluations_are_remembered(forger: Forger, monkeypatch: Patch, tmp_path
     monkeypatch.setattr(belief, "evaluated", counting)
     source = "certificate: sweep"
     forger.put(certificate=SWEEP, bound_source=source)
-    assert forger.believed == [True]
-    assert forger.believed == [True]
-    assert len(evaluations) == 1
+    assert [forger.believed, forger.believed, len(evaluations)] == [[True], [True], 1]
     forger.put(certificate=SWEEP | {"value": 13}, seed=1, bound_source=source)
     assert sorted(forger.believed) == [False, True]
     assert len(evaluations) == 2
@@ -173,21 +163,19 @@ def test_a_bound_of_few_at_a_time_is_none_of_others(forger: Forger) -> None:
     assert forger.believed == [False]
 
 
+def _merged(forger: Forger) -> str:
+    """Merge the store into a new registry; return its text."""
+    folder = forger.path.parent / "registry"
+    assert best_known.main(["--store", str(forger.path), "--folder", str(folder)]) == 0
+    return (folder / REGISTRY_FILE).read_text()
+
+
 @pytest.mark.parametrize(
     ("method", "expected"),
     [
-        ("auto", True),
-        ("highs:ilp", True),
-        ("HIGHS:ILP", True),
-        ("gurobi:ilp", True),
-        ("foo", False),
-        ("foo:ilp", False),
-        ("ipopt:ilp", False),
-        ("svf", False),
-        (OWN, False),
-        ("FILE:mine.py", False),
-        ("highs:nothing", False),
-        ("", False),
+        *((method, True) for method in ("auto", "highs:ilp", "HIGHS:ILP", "gurobi:ilp")),
+        *((method, False) for method in ("foo", "foo:ilp", "ipopt:ilp", "svf", "highs:nothing")),
+        *((method, False) for method in (OWN, "FILE:mine.py", "")),
     ],
 )
 def test_whose_word_counts(forger: Forger, method: str, expected: bool) -> None:
@@ -195,30 +183,16 @@ def test_whose_word_counts(forger: Forger, method: str, expected: bool) -> None:
     assert word_counts(method) == expected
     forger.put(method=method, bound_source="HiGHS", starts=OPTIMAL, tel=12)
     assert forger.believed == [expected]
-    folder = forger.path.parent / "registry"
-    assert best_known.main(["--store", str(forger.path), "--folder", str(folder)]) == 0
-    text = (folder / REGISTRY_FILE).read_text()
-    assert ('"kind": "solver-reported"' in text) == expected
+    assert ('"kind": "solver-reported"' in _merged(forger)) == expected
 
 
 @pytest.mark.parametrize("method", ["auto", "highs:ilp", OWN])
 def test_a_certificate_that_is_not_there_is_not_merged(forger: Forger, method: str) -> None:
     """Not as a solver's report either: no solver says so of its own bound."""
     forger.put(method=method, bound_source="certificate: sweep", starts=OPTIMAL, tel=12)
-    folder = forger.path.parent / "registry"
-    assert best_known.main(["--store", str(forger.path), "--folder", str(folder)]) == 0
-    text = (folder / REGISTRY_FILE).read_text()
+    text = _merged(forger)
     assert "solver-reported" not in text
     assert f'"value": {volume_bound(FOUR)},\n    "method": "volumes"' in text
-
-
-def test_what_is_evaluated_is_what_the_row_is_about(forger: Forger) -> None:
-    """Another instance in the place of the row's, whose volumes say more, proves nothing of it."""
-    more = Instance("more", 2, tuple(Request(i, 0, 1, 1) for i in range(9)))
-    bound = volume_bound(more)
-    assert bound > volume_bound(FOUR)
-    forger.put(stored=more, lower_bound=bound, bound_source="volumes")
-    assert forger.believed == [False]
 
 
 @pytest.mark.parametrize(("starts", "expected"), [(None, False), (OPTIMAL, True), ([0] * 4, False)])
@@ -226,13 +200,8 @@ def test_a_certificate_needs_its_schedule(
     forger: Forger, starts: list[int] | None, expected: bool
 ) -> None:
     """A schedule of TEL 12, which the checker accepts; that the row says 12 is not enough."""
-    certificate = PRICES | {"upper_bound": 12}
-    told: dict[str, Any] = {
-        "certificate": certificate,
-        "bound_source": "certificate: prices",
-        "tel": 12,
-    }
-    forger.put(starts=starts, lower_bound=11, **told)
+    certificate, source = PRICES | {"upper_bound": 12}, "certificate: prices"
+    forger.put(FOUR, certificate, starts, lower_bound=11, bound_source=source, tel=12)
     assert forger.believed == [expected]
 
 
@@ -266,8 +235,8 @@ def test_no_digit_is_lost(value: int, forger: Forger, tmp_path: Path, capsys: Ca
     assert (line["known"], line["upper"]) == (value, value)
     assert evaluate(["leaderboard", "--store", str(forger.path)]) == 0
     build(["--store", str(forger.path), "--out", str(tmp_path / "report")])
-    text = (tmp_path / "report" / "instances" / f"{PAIR.name}.md").read_text()
-    assert f" {value:,} " in text
+    text = (tmp_path / "report" / "instances" / f"{PAIR.name}.html").read_text()
+    assert f"{value:,}" in text
     assert not any(f"{value + each:,}" in text for each in (-1, 1))
     assert "TEL" in capsys.readouterr().out
 
@@ -281,7 +250,7 @@ def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
     assert not prepare(read_rows(forger.path))["solved"].any()
 
 
-@pytest.mark.parametrize("status", ["", "OPTIMAL", "proved", "optimal ", "\u00f6ptimal", "None"])
+@pytest.mark.parametrize("status", ["", "OPTIMAL", "optimal "])
 def test_unknown_statuses_end(forger: Forger, status: str, tmp_path: Path, capsys: Capture) -> None:
     """In one line, by all who read rows, from a store and from exported rows."""
     forger.put(starts=OPTIMAL, tel=12)
@@ -296,14 +265,6 @@ def test_unknown_statuses_end(forger: Forger, status: str, tmp_path: Path, capsy
         assert told.count("status: expected one of optimal, feasible, ") == told.count("\n") == 2
     assert best_known.main(["--store", str(forger.path), "--folder", str(tmp_path / "r")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_a_file_in_capitals_is_a_file(forger: Forger) -> None:
-    """Its schedule may keep tokens, so that without one its TEL bounds nothing."""
-    forger.put(method="FILE:mine.py", tel=11, lower_bound=None)
-    assert is_own("FILE:mine.py")
-    with contextlib.closing(Store(forger.path)) as store:
-        assert [each.keeps_tokens for each in run_summaries(store, None)] == [True]
 
 
 @pytest.mark.slow("repeats")
@@ -339,9 +300,7 @@ def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
 
 def _summary(method: str, tel: int | None, bound: int | None, **more: str) -> RunSummary:
     given: dict[str, Any] = {"instance_sha256": "one", "status": "feasible", "detail": ""} | more
-    return RunSummary(
-        key=method, instance="i", method=method, seed=0, tel=tel, lower_bound=bound, **given
-    )
+    return RunSummary(method, "i", method=method, seed=0, tel=tel, lower_bound=bound, **given)
 
 
 def test_a_bound_above_the_schedule_of_another_run() -> None:
@@ -387,11 +346,3 @@ def test_refused_and_contradicted_runs() -> None:
         _summary("c", None, None, status="error", detail="own.py:3: ZeroDivisionError"),
     ]
     assert [line.partition(" ")[0] for line in alarms(runs)] == ["a", "b"]
-
-
-def test_showings_are_what_the_store_holds(tmp_path: Path) -> None:
-    """All of them, or those of some keys."""
-    with closing(Store(tmp_path / "runs.sqlite")) as store:
-        store.put(Finished(record(tel=2**62)), Finished(record(key="c" * 64, tel=None)))
-        assert [run.tel for run in run_summaries(store, None)] == [2**62, None]
-        assert [run.key for run in run_summaries(store, ["c" * 64, "d" * 64])] == ["c" * 64]

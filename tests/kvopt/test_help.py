@@ -1,4 +1,4 @@
-"""Every command's help: one screen, examples that it takes; what the shell proposes."""
+"""Every command's help: one screen, examples that it takes; proposals of the shell."""
 
 from __future__ import annotations
 
@@ -133,22 +133,6 @@ def _options(command: Command) -> list[click.Option]:
 
 
 @pytest.mark.parametrize(
-    "example",
-    [("kvopt memory", each) for each in _SUBCOMMANDS["kvopt memory"].examples]
-    + [("kvopt show", each) for each in _SUBCOMMANDS["kvopt show"].examples]
-    + [("kvopt generate", each) for each in _SUBCOMMANDS["kvopt generate"].examples]
-    + [("kvopt solve", "uniform_100 --policy mc-sf --plot mc-sf.svg")],
-    ids=" ".join,
-)
-def test_quick_examples_run(example: tuple[str, str], tmp_path: Path) -> None:
-    """As a reader would type them."""
-    name, given = example
-    assert given in _SUBCOMMANDS[name].examples
-    ran = run_command(_SUBCOMMANDS[name], *shlex.split(given), cwd=tmp_path, program=name)
-    assert (ran.returncode, ran.stderr) == (0, "")
-
-
-@pytest.mark.parametrize(
     "arguments",
     [["solve", "tiny_handover", "--policy", "svf"], ["solve", "x"], ["check"], ["--help"], []],
     ids=" ".join,
@@ -205,15 +189,11 @@ def test_what_the_shell_proposes(words: list[str], proposed: set[str]) -> None:
 
 
 def test_files_are_proposed_where_a_file_is_taken() -> None:
-    """The shell lists them itself."""
+    """The shell lists them itself; the names of policies are those of the registry."""
     shell = BashComplete(COMMANDS, {}, "kvopt", "_KVOPT_COMPLETE")
     for words in (["solve", "no-such-name"], ["solve", "--out", ""], ["evaluate", "--store", "r"]):
         (found,) = shell.get_completions(words[:-1], words[-1])
         assert found.type == "file"
-
-
-def test_policies_are_listed_by_their_files() -> None:
-    """The shell is answered without importing them; the names are those of the registry."""
     assert policy_names() == list(heuristics.registry.policies())
 
 

@@ -100,25 +100,16 @@ def test_a_hidden_process_ends_with_a_killed_sweep(tmp_path: Path) -> None:
     assert command.killed_when(ready.exists) == []
 
 
-MORE = pytest.mark.slow("waits")
-
-
 @pytest.mark.parametrize(
     "flood",
     [
-        pytest.param("while True: report('note', text='x' * 100_000)", id="long notes"),
-        pytest.param("while True: report('note', text='x')", id="short notes", marks=MORE),
-        pytest.param(
-            "value = -(10**9)\nwhile True:\n    value += 1\n    report('bound', value=value)",
-            id="bounds",
-            marks=MORE,
-        ),
+        "while True: report('note', text='x' * 100_000)",
         pytest.param(
             _WRITE.format(what="while True: os.write(fd, b'x' * 1_000_000)"),
-            id="one endless line",
-            marks=MORE,
+            marks=pytest.mark.slow("waits"),
         ),
     ],
+    ids=["long notes", "one endless line"],
 )
 def test_a_flood_takes_neither_time_nor_memory(flood: str, tmp_path: Path) -> None:
     """The run is stopped at its limit of 1 s, and the sweep never holds more than it takes."""
@@ -155,19 +146,15 @@ def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        b"",
         b"hello",
         b"\xff",
         b"[" * 100_000,
-        b"[]",
         b'{"kind": "bound"}',
         b'{"kind": [], "seconds": 0}',
         b'{"kind": "bound", "seconds": 0, "value": 1.5, "source": "x"}',
         b'{"kind": "bound", "seconds": NaN, "value": 1, "source": "x"}',
         b'{"kind": "relaxation", "seconds": 0, "value": Infinity}',
         b'{"kind": "schedule", "seconds": 0, "starts": [true]}',
-        b'{"kind": "schedule", "seconds": 0, "starts": [0], "attempts": [[[1]]]}',
-        b'{"kind": "error", "seconds": 0, "text": "x", "status": "sunny"}',
         b'{"kind": "error", "seconds": 0, "text": "x", "status": "optimal"}',
         b'{"kind": "unheard of", "seconds": 0}',
     ],
@@ -221,10 +208,7 @@ LIMIT = 1.0
 
 
 def test_bad_methods_are_rows_and_lies_are_loud(tmp_path: Path) -> None:
-    """The status, the signal, the limit, the violated time and the contradicted bound.
-
-    The command ends with 5, names both liars and no other, and leaves no process behind.
-    """
+    """Status, signal, limit, time and false bound; the command ends with 5 and names both liars."""
     write_small(tmp_path, 1)
     methods = ",".join(f"file:{BAD / name}.py" for name in EXPECTED)
     limits = ["--time-limit", LIMIT, "--memory-limit", 0.4, "--jobs", 2]
@@ -253,7 +237,6 @@ def test_bad_methods_are_rows_and_lies_are_loud(tmp_path: Path) -> None:
     # The good method beside them: J1 Theorem 4.2's counterexample, OPT is 12.
     good = found["svf"]
     assert (good["status"], good["ending"], good["tel"] > 12) == ("feasible", "finished", True)
-
     lines = [line for line in result.stderr.splitlines() if "A METHOD IS WRONG" in line]
     assert (result.returncode, len(lines), command.alive()) == (5, 2, [])
     assert any("infeasible.py] on small_0" in line for line in lines)

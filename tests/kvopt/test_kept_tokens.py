@@ -25,7 +25,6 @@ from reports.references import cases, references
 from reports.results import Results
 from reports.rows import prepare
 from reports.tables.gaps import gaps_to_optimum
-from reports.tables.ratios import known_optima
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
 from schedules.model import ENGINE_ACCOUNTING, KEEPS_TOKENS_NOTE, OUTSIDE, any_kept, better
 from serving.engine import solve_in_seconds
@@ -48,27 +47,19 @@ PLAIN = run_policy(policies()["svf"], INSTANCE)
 
 
 def test_the_example_is_what_it_is_said_to_be() -> None:
-    """Four by brute force and by the checker."""
+    """Four by brute force and by the checker; the schedule of the problem is the better one."""
     assert (KEPT.tel, PLAIN.tel, brute_force_optimum(INSTANCE)) == (14, 18, 18)
     assert KEPT.easier
     assert not PLAIN.easier
     assert check_schedule(INSTANCE, KEPT).valid
+    assert [better(*pair) for pair in ((PLAIN, KEPT), (KEPT, PLAIN), (KEPT, KEPT))] == [1, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("kept", "keeps"),
-    [(None, False), ([], False), ([[0], [0, 0]], False), ([[0], [0, 1]], True), ([[2]], True)],
-)
-def test_the_schedule_tells_whether_it_keeps(kept: list[list[int]] | None, keeps: bool) -> None:
+def test_the_schedule_tells_whether_it_keeps() -> None:
     """Any positive count; a list of zeros keeps nothing."""
-    assert any_kept(kept) == keeps
-
-
-def test_a_schedule_of_the_problem_is_always_the_better_one() -> None:
-    """Whatever the TELs are; among equals of a kind the TEL decides, strictly."""
-    assert better(PLAIN, KEPT)
-    assert not better(KEPT, PLAIN)
-    assert not better(KEPT, KEPT)
+    assert [any_kept(kept) for kept in (None, [], [[0], [0, 0]])] == [False] * 3
+    assert any_kept([[0], [0, 1]])
+    assert any_kept([[2]])
 
 
 def test_on_a_clock_the_total_latency_decides() -> None:
@@ -83,10 +74,7 @@ def test_on_a_clock_the_total_latency_decides() -> None:
 
 
 def test_auto_preempts_in_seconds_where_the_bound_covers_that() -> None:
-    """At 20 s the long one holds 120 of 200 tokens and has 80 to make, who waits has one: 90 + 1.
-
-    Where prefills cost nothing and decode steps do, keeping tokens is a shortcut.
-    """
+    """A bound covers kept tokens unless prefills are free and decode steps are not: a shortcut."""
     requests = (Request(0, 0, 100, 100), Request(1, 20, 90, 1))
     instance = Instance("exchange", 200, requests, time_unit="second")
     found = {}
@@ -98,20 +86,6 @@ def test_auto_preempts_in_seconds_where_the_bound_covers_that() -> None:
         found[prefill] = [each.found_by for each in events if isinstance(each, ScheduleFound)]
     assert "policy srpt" in found[1]
     assert "policy srpt" not in found[0]
-
-
-def test_a_state_takes_no_bound_from_it() -> None:
-    """No gap, not closed, no upper bound, no error where a bound is above it; PLAIN replaces it."""
-    state = RunState(INSTANCE, "own")
-    assert state.offer(KEPT, "vllm-v1")
-    state.raise_bound(14, "prices")
-    assert (state.gap, state.closed, state.upper_bound) == (None, False, None)
-    state.raise_bound(18, "prices")
-    assert state.standing() == "feasible"
-    assert state.offer(PLAIN, "svf")
-    assert (state.upper_bound, state.gap) == (18, 0.0)
-    assert state.standing() == "optimal"
-    assert not state.offer(KEPT, "vllm-v1")
 
 
 def _events(*schedules: Schedule, bound: int) -> RunState:
@@ -134,10 +108,11 @@ def test_a_run_takes_no_bound_from_it(bound: int) -> None:
     account = _events(KEPT, bound=bound)
     assert (account.status(), account.contradictions) == ("feasible", [])
     assert (account.incumbents, account.lower_bound) == ([], bound)
+    assert (account.gap, account.closed, account.upper_bound) == (None, False, None)
     assert account.detail() == [KEEPS_TOKENS_NOTE]
     both = _events(KEPT, PLAIN, KEPT, bound=bound)
     assert both.schedule is not None
-    assert (both.schedule.tel, both.incumbents) == (18, [(0.5, 18)])
+    assert (both.schedule.tel, both.incumbents, both.upper_bound) == (18, [(0.5, 18)], 18)
     assert both.status() == ("optimal" if bound == 18 else "feasible")
     assert both.detail() == []
 
@@ -179,10 +154,7 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
 
 
 def test_rows_of_the_engines_accounting(tmp_path: Path) -> None:
-    """Two of 2 + 2 tokens fit into 7 blocks less one at once, by the problem a round later.
-
-    In rounds the row is outside the problem; in seconds the run says how memory is counted.
-    """
+    """Two of 2 + 2 tokens fit into 7 blocks less one at once, by the problem a round later."""
     pair = Instance("pair", 7, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
     engine = "vllm-v1(accounting=engine,block=1)"
     runs = [execute(task_of(pair, each, planned=True)) for each in (engine, "cpsat:cpsat")]
@@ -209,54 +181,21 @@ def test_a_note_at_the_end_of_many_refusals_is_not_cut_off() -> None:
     assert account.detail()[0] == KEEPS_TOKENS_NOTE
 
 
-def test_older_rows_are_judged_by_their_schedules(tmp_path: Path) -> None:
-    """A policy that may keep tokens and did not is an upper bound like any other."""
-    kept = _run("vllm-v1")
-    assert kept.schedule is not None
-    old = replace(kept, record=replace(kept.record, detail=""))
-    single = replace(kept.schedule, kept=None)
-    store_runs(
-        tmp_path / "runs.sqlite",
-        old,
-        replace(old, record=replace(old.record, key="1" * 64), schedule=single),
-        replace(old, record=replace(old.record, key="2" * 64), schedule=None),
-    )
-    with closing(Store(tmp_path / "runs.sqlite")) as store:
-        found = {run.key: run.keeps_tokens for run in run_summaries(store, None)}
-    assert found == {kept.record.key: True, "1" * 64: False, "2" * 64: True}
-
-
-@pytest.fixture
-def two_seeds() -> pd.DataFrame:
-    """Two runs of a method on an instance of optimum 14; the first reaches it by kept tokens."""
+def test_one_run_that_keeps_marks_the_method() -> None:
+    """Of two runs the first reaches the optimum by kept tokens, which is no UB and no optimum."""
     columns = {"instance": "a", "instance_sha256": "a" * 64, "method": "file:own.py", "n": 4}
-    return prepare(
-        pd.DataFrame(
-            [
-                columns | {"seed": 0, "tel": 14, "detail": f"{KEEPS_TOKENS_NOTE}; more"},
-                columns | {"seed": 1, "tel": 19, "detail": ""},
-            ]
-        ).assign(known_optimum=14)
-    )
-
-
-def test_one_run_that_keeps_marks_the_method(two_seeds: pd.DataFrame) -> None:
-    """All rows of a method bear one label; only the runs that kept tokens give no UB."""
-    assert two_seeds["label"].tolist() == ["file:own.py *"] * 2
-    assert two_seeds["preempts"].tolist() == [True, False]
-    unknown = two_seeds.assign(known_optimum=pd.array([None] * 2, dtype="Int64"))
-    reference = references(unknown, cases(unknown))
-    assert reference.iloc[0]["upper"] == 19
-
-
-def test_a_tel_that_happens_to_be_opt_is_not_optimal(two_seeds: pd.DataFrame) -> None:
-    """Such a run has no gap to OPT; tables count no optimum where tokens were kept."""
-    runs = Results(two_seeds).runs
+    first = columns | {"seed": 0, "tel": 14, "detail": f"{KEEPS_TOKENS_NOTE}; more"}
+    second = columns | {"seed": 1, "tel": 19, "detail": ""}
+    rows = prepare(pd.DataFrame([first, second]).assign(known_optimum=14))
+    assert rows["label"].tolist() == ["file:own.py *"] * 2
+    assert rows["preempts"].tolist() == [True, False]
+    unknown = rows.assign(known_optimum=pd.array([None] * 2, dtype="Int64"))
+    assert references(unknown, cases(unknown)).iloc[0]["upper"] == 19
+    runs = Results(rows).runs
     assert pd.isna(runs["gap_opt"].tolist()[0])
-    table = gaps_to_optimum(runs).frame
-    assert table["optimal"].tolist() == [0.0]
+    assert gaps_to_optimum(runs).frame["optimal"].tolist() == [0.0]
     averaged = per_instance(runs[runs["seed"] == 0])
-    assert known_optima(averaged, frozenset(two_seeds["id"])).frame.empty
+    assert averaged["optimal"].tolist() == [0.0]
 
 
 def test_the_summary_and_the_schedule_file(solve: Command, tmp_path: Path) -> None:

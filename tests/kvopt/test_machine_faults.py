@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 import kvopt.runs.process
-import kvopt.runs.worker
 from kvopt.commands.main import main
-from kvopt.runs.events import Event, Failure, Report
-from kvopt.runs.fork_server import Ends, fork_process
+from kvopt.runs.fork_server import fork_process
+from kvopt.runs.worker import describe_failure
 from kvopt.store import Store
 from support.machine import LACKS
 from tests.kvopt.sweep_tools import Capture, Patch
@@ -29,11 +28,11 @@ def _in_a_folder(tmp_path: Path, monkeypatch: Patch) -> None:
 
 def _fail_at(number: int, fault: Exception, monkeypatch: Patch) -> None:
     """Have the process with a number not be started."""
-    begun: list[bool] = []
+    started: list[bool] = []
 
-    def failing(compiler: bool) -> Ends:
-        begun.append(compiler)
-        if len(begun) == number:
+    def failing(compiler: bool) -> object:
+        started.append(compiler)
+        if len(started) == number:
             raise fault
         return fork_process(compiler)
 
@@ -65,11 +64,12 @@ def test_one_run_without_a_process_is_one_line(monkeypatch: Patch, capsys: Captu
 
 
 def test_what_the_process_of_a_run_lacks_it_says() -> None:
-    """Its parent tells it from a failure of the method by how the words begin."""
-    told: list[Event] = []
-    mapped = ImportError("libx.so: failed to map segment from shared object")
-    for fault in (NO_THREADS, mapped, FileNotFoundError(errno.ENOENT, "No such file")):
-        with kvopt.runs.worker.telling_failures(Report(told.append)):
+    """Its parent knows it from a failure of the method by how the words begin."""
+    for fault, lacks in (
+        (NO_THREADS, True),
+        (ImportError("libx.so: failed to map segment from shared object"), True),
+        (FileNotFoundError(errno.ENOENT, "No such file"), False),
+    ):
+        with pytest.raises(type(fault)) as raised:
             raise fault
-    lacks = [each.text.startswith(LACKS) for each in told if isinstance(each, Failure)]
-    assert lacks == [True, True, False]
+        assert describe_failure(raised.value).text.startswith(LACKS) == lacks

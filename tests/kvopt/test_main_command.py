@@ -15,6 +15,7 @@ import kvopt.commands.solve
 import schedules.check_command
 from kvopt.commands.main import main
 from tests.commands import run_command
+from tests.kvopt.conftest import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Commands by the subcommand that does the same.
@@ -32,11 +33,9 @@ BEFORE = {
     [
         *((name, ("--help",)) for name in BEFORE),
         *((name, ("--nonsense",)) for name in BEFORE),
-        ("solve", ()),
         ("solve", ("unifrom_100",)),
         ("evaluate", ("am1_000",)),
         ("check", ("am1_00", "nowhere.json")),
-        ("generate", ("am1", "--set", "n=x")),
         ("generate", ("am1", "--set", "n=3")),
         ("best-known", ()),
     ],
@@ -58,17 +57,19 @@ def test_a_subcommand_is_the_same_under_another_name(
         assert new.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["slove", "x"], "No such command 'slove'."),
+        (["Best_known"], "No such command 'Best_known'."),
+        ([], "Missing command."),
+    ],
+)
 def test_an_unknown_subcommand_is_one_line_with_the_nearest(
-    capsys: pytest.CaptureFixture[str],
+    given: list[str], told: str, refused: Refused
 ) -> None:
     """Also none at all; the exit code is that of bad usage."""
-    assert main(["slove", "x"]) == 2
-    assert main(["Best_known"]) == 2
-    assert main([]) == 2
-    told = capsys.readouterr().err.splitlines()
-    expected = ("No such command 'slove'.", "No such command 'Best_known'.", "Missing command.")
-    assert len(told) == len(expected)
-    assert all(line.startswith(f"kvopt: {each}") for line, each in zip(told, expected, strict=True))
+    assert refused(main, *given).startswith(f"kvopt: {told}")
 
 
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,13 +81,11 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"kvopt {kvopt.__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["solve", "evaluate", "rates"])
-def test_a_file_of_ones_own_is_said_to_be_a_program(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In the help of whatever takes one, as in the README."""
-    assert main([name, "--help"]) == 0
-    assert "file:PATH, a program with your rights" in " ".join(capsys.readouterr().out.split())
+def test_a_custom_file_is_said_to_be_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the help of each command that takes one, as in the README."""
+    for name in ("solve", "evaluate", "rates"):
+        assert main([name, "--help"]) == 0
+        assert "file:PATH, a program with your rights" in " ".join(capsys.readouterr().out.split())
     assert "runs with your permissions" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Whoever reads the output may go, and the disk under it may be full: results come all the same."""
+"""The reader of the output may go, and its disk may be full: results come all the same."""
 
 from __future__ import annotations
 

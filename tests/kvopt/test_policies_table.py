@@ -1,4 +1,4 @@
-"""The table of every policy: who is told what, who is not run, and what TELs are compared with."""
+"""The table of every policy: classes, policies that do not run, and the reference of TELs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import kvopt
 from heuristics.registry import policies
 from instances import Instance, Request
 from kvopt.commands import policies_table as module
-from kvopt.commands.beside import Limits
+from kvopt.commands.companion_runs import PolicyLimits
 from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.methods.grammar import every_policy
 from kvopt.methods.knowledge import policy_name
@@ -30,12 +30,12 @@ BATCH = "affine(base=100,token=10)"
 def table_of(
     instance: Instance, batch_time: str = "", prediction: str | None = None, seconds: float = 60
 ) -> PoliciesTable:
-    limits = Limits(time.monotonic() + seconds, None, jobs=2)
+    limits = PolicyLimits(time.monotonic() + seconds, None, jobs=2)
     return policies_table(instance, batch_time, prediction=prediction, seed=0, limits=limits)
 
 
 def _told(table: PoliciesTable, policy: str) -> str:
-    """Return what a policy is told, from its line."""
+    """Return the class of a policy, from its line."""
     header, *lines = table.text.splitlines()
     (line,) = (each for each in lines if each.startswith(f"{policy} "))
     begin = header.index("class")
@@ -75,7 +75,7 @@ def test_who_is_told_what(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_table_fits_into_a_hundred_characters() -> None:
     """Header and lines with figures, in rounds and in seconds with an objective."""
-    limits = Limits(time.monotonic() + 20, None, jobs=2)
+    limits = PolicyLimits(time.monotonic() + 20, None, jobs=2)
     slo = read_slo("ttft:2s")
     timed = policies_table(SECONDS, BATCH, slo=slo, prediction=None, seed=0, limits=limits)
     svf = kvopt.run(SECONDS, "svf", batch_time=BATCH)

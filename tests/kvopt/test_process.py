@@ -136,10 +136,7 @@ def test_an_engines_own_proof_of_a_known_bound_is_one_more_witness(source: str) 
     "source", ["volumes", " volumes", "volumes ", "volumes\t", "\u00a0volumes\n"]
 )
 def test_no_method_lends_the_name_of_the_volumes(source: str) -> None:
-    """What volumes prove is believed of any method: 6 here; a 7 in their name is an error.
-
-    A source is compared as it is kept: with blanks around it, it would become the volumes'.
-    """
+    """Volumes prove 6 here; a 7 in their name, also with blanks around it, is an error."""
     state = RunState(PAIR, "file:own.py")
     assert state.take(BoundProved(value=6, source="volumes"))
     assert not state.take(BoundProved(value=7, source=source))
@@ -166,10 +163,7 @@ def test_names_are_as_short_as_the_registry_wants_them() -> None:
 @pytest.mark.slow("compiles")
 @pytest.mark.parametrize(("compiles", "ending"), [(True, "finished"), (False, "time_limit")])
 def test_only_compiling_is_free(played: Callable[[str], None], compiles: bool, ending: str) -> None:
-    """A start of 3 s is killed after 2.5 s; if it compiles, it has 2.5 + 3 s, and that is told.
-
-    So Python itself may take 2.5 s to start.
-    """
+    """A start of 3 s is killed after 2.5 s; if it compiles, it has 2.5 + 3 s, as snapshots say."""
     events = [json.dumps({"kind": "compiling", "goes_on": goes_on}) for goes_on in (True, False)]
     first, then = events if compiles else ["not an event"] * 2
     last = '{"kind": "ready"}\n{"kind": "peak", "bytes": 1}'
@@ -242,26 +236,3 @@ def test_ends_during_a_look_count_once(played: Callable[[str], None], monkeypatc
     assert outcome.ending == "finished"
     # One look at the shares of six, then five, four, three and two tells 50 + 60 + 75 + 100 + 150.
     assert 300_000_000 < outcome.peak_memory < 400_000_000
-
-
-@pytest.mark.parametrize(("limit", "least", "most"), [(None, 1, 1), (1.0, 2, 10)])
-def test_looks_rest_without_a_limit(
-    limit: float | None, least: int, most: int, monkeypatch: Patch
-) -> None:
-    """After a look of 20 ms none comes for 2 s, but with a limit within 50 ms of the last one."""
-    looks: list[float] = []
-
-    def held(*_: object) -> int:
-        looks.append(time.monotonic())
-        time.sleep(0.02)
-        return 5
-
-    watch = memory.MemoryWatch(limit)
-    monkeypatch.setattr(memory.MemoryWatch, "_held", held)
-    end = time.monotonic() + 0.5
-    while time.monotonic() < end:
-        assert not watch.exceeds(0)
-        time.sleep(0.001)
-    # Of half a second: at most 0.5 / 0.07 + 1 looks.
-    assert least <= len(looks) <= most
-    assert watch.peak == 5

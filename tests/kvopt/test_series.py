@@ -99,17 +99,6 @@ def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: Patch) -> 
     assert [task.method.text for task in series.waiting] == ["h-sf", "mc-sf"]
 
 
-def test_what_runs_is_told() -> None:
-    """Some times a second, with what is known of it so far."""
-    told: set[tuple[str, bool]] = set()
-    task = task_of(FOUR, "svf")
-    series = Series(
-        [task], time.monotonic() + 60, lambda each, look: told.add((each.key, look.ended))
-    )
-    assert len(list(series.run())) == 1
-    assert told == {(task.key, False), (task.key, True)}
-
-
 def test_the_first_may_take_all(tmp_path: Path) -> None:
     """Of a minute and four methods the first has a half, however many wait, or all."""
     methods = ("svf", "fcfs", "mc-sf", "svf-first-fit")

@@ -1,4 +1,4 @@
-"""``solve.py`` as a user calls it: results, exit codes, one line for what is wrong."""
+"""``solve.py`` as a user calls it: results, exit codes, one line for each fault."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from instances.families import chat_lognormal
 from kvopt.commands.solve import main
 from kvopt.result import Result
 from schedules import check_schedule, read_schedule
-from schedules.picture import add_titles
 from tests.kvopt.conftest import Command, Refused
 from tests.kvopt.sweep_tools import ROOT, start_solve, summary_of, wait_for_an_incumbent
 
@@ -48,76 +47,39 @@ def test_one_session_uses_both_engines(
     assert rows["checker"] == "valid"
 
 
-@pytest.mark.parametrize("relaxed", [False, True])
-def test_a_relaxation_yields_a_bound_only(relaxed: bool, small: Path, solve: Command) -> None:
-    """A formulation without it yields the optimum."""
-    text = "ilp-sparse(relaxed=yes)" if relaxed else "ilp-sparse"
-    result = solve(small, "--solver", "highs", "--formulation", text)
+def test_a_relaxation_yields_a_bound_only(small: Path, solve: Command) -> None:
+    """Its status is feasible, and the summary has its value."""
+    result = solve(small, "--solver", "highs", "--formulation", "ilp-sparse(relaxed=yes)")
     rows = summary_of(result.stdout)
     assert result.returncode == 0
-    assert rows["status"] == ("feasible" if relaxed else "optimal")
-    assert ("LP relaxation" in rows) == relaxed
+    assert rows["status"] == "feasible"
+    assert "LP relaxation" in rows
 
 
 @pytest.mark.parametrize(
-    ("solver", "needed"),
+    ("needed", "solvers"),
     [
-        ("appsi_gurobi", "gurobipy"),
-        ("appsi_highs", "highspy"),
-        ("cbc", "cbc"),
-        ("glpk", "glpsol"),
-        ("gurobi_direct", "gurobipy"),
-        ("gurobi_persistent", "gurobipy"),
-        ("scip_direct", "pyscipopt"),
-        ("scip_persistent", "pyscipopt"),
+        ("gurobipy", ("appsi_gurobi", "gurobi_direct", "gurobi_persistent")),
+        ("highspy", ("appsi_highs",)),
+        ("cbc", ("cbc",)),
+        ("glpsol", ("glpk",)),
+        ("pyscipopt", ("scip_direct", "scip_persistent")),
     ],
 )
-def test_solvers_that_pyomo_finds(solver: str, needed: str, small: Path, solve: Command) -> None:
+def test_solvers_that_pyomo_finds(
+    needed: str, solvers: tuple[str, ...], small: Path, solve: Command
+) -> None:
     """Other solvers can be named where they are installed, and prove the same optimum."""
     if shutil.which(needed) is None and find_spec(needed) is None:
         pytest.skip(f"{needed} is not installed")
-    result = solve(small, "--solver", solver, "--formulation", "ilp")
-    assert result.returncode == 0, result.stderr
-    rows = summary_of(result.stdout)
-    assert (rows["status"], rows["TEL"].split()[0]) == ("optimal", "12")
+    for solver in solvers:
+        result = solve(small, "--solver", solver, "--formulation", "ilp")
+        assert result.returncode == 0, result.stderr
+        rows = summary_of(result.stdout)
+        assert (rows["status"], rows["TEL"].split()[0]) == ("optimal", "12")
 
 
-def test_a_picture_that_fails_leaves_the_summary(
-    small: Path, solve: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One line, whatever a library raises; the schedule is written, and the exit code is 2."""
-
-    def fails(*_: object) -> None:
-        raise RuntimeError("latex could not be found")
-
-    monkeypatch.setattr("schedules.picture.picture_of", fails)
-    plot, out = tmp_path / "p.pdf", tmp_path / "o.json"
-    result = solve(small, "--method", "svf", "--plot", plot, "--out", out)
-    assert result.returncode == 2
-    assert summary_of(result.stdout)["checker"] == "valid"
-    told = "could not be written: RuntimeError: latex could not be found"
-    assert result.stderr == f"solve.py: --plot {plot}: {told}\n"
-    assert read_schedule(out).method == "svf"
-
-
-def test_a_picture_is_titled_by_the_name_of_ones_own(
-    small: Path, solve: Command, tmp_path: Path
-) -> None:
-    """With its parameters, not by its file."""
-    own = tmp_path / "mine.py"
-    own.write_text(
-        "def solve(instance, beta=1):\n    return [99 * k for k in range(len(instance))]\n"
-    )
-    plot = tmp_path / "mine.png"
-    with mock.patch("schedules.picture.add_titles", wraps=add_titles) as titled:
-        result = solve(small, "--method", f"file:{own}(beta=2)", "--plot", plot)
-    assert result.returncode == 0, result.stderr
-    assert titled.call_args.args[2][0].method == "mine(beta=2)"
-
-
-@pytest.mark.parametrize(
-    "method", ["vllm-v1", "alpha-beta(alpha=0.1,beta=0.5)", "a-min with interval(1,50)"]
-)
+@pytest.mark.parametrize("method", ["vllm-v1", "a-min with interval(1,50)"])
 def test_policies_that_evict(method: str, solve: Command, tmp_path: Path) -> None:
     """Attempts and kept tokens reach the schedule file, and the checker replays them."""
     path, out = ROOT / "instances" / "mixed_200.json", tmp_path / "out.json"
@@ -145,32 +107,14 @@ def test_the_time_limit_holds_for_policies_too(solve_afresh: Command, tmp_path: 
     assert re.search(r"stopped after its share|not run, the time was over", told)
 
 
-@pytest.mark.slow("walks")
-def test_the_seconds_that_are_told(small: Path, solve_afresh: Command) -> None:
-    """No more than the caller has measured: the start is known to a hundredth of a second."""
-    for _ in range(3):
-        began = time.monotonic()
-        result = solve_afresh(small, "--policy", "svf")
-        assert float(summary_of(result.stdout)["seconds"]) <= time.monotonic() - began + 0.02
-
-
 @pytest.mark.slow("waits")
 def test_a_file_that_takes_too_long_to_read() -> None:
     """Nobody waits for the end of the reading, here of a pipe: exit 4 and one line."""
     there, here = os.pipe()
     started = time.monotonic()
-    result = subprocess.run(
-        [
-            sys.executable,
-            ROOT / "solve.py",
-            "/dev/stdin",
-            *["--policy", "svf", "--time-limit", "0.2"],
-        ],
-        stdin=there,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = [sys.executable, str(ROOT / "solve.py"), "/dev/stdin", "--policy", "svf"]
+    command += ["--time-limit", "0.2"]
+    result = subprocess.run(command, stdin=there, capture_output=True, text=True, timeout=120)
     assert time.monotonic() - started < 0.2 * 1.1 + 2 + 3  # a loaded machine wakes up late
     assert (result.returncode, result.stdout) == (4, "")
     assert result.stderr == (
@@ -185,15 +129,12 @@ def test_a_named_pipe_is_neither_read_nor_written(
     small: Path, solve: Command, tmp_path: Path
 ) -> None:
     """Bad input or usage in one line: whoever opened it would wait for ever."""
-    for option, name in (("--out", "pipe.json"), ("--plot", "pipe.svg"), ("", "pipe.json")):
-        path = tmp_path / name
-        if not path.exists():
-            os.mkfifo(path)
-        wanted = [small, option, path] if option else [path]
+    pipe = tmp_path / "pipe.svg"
+    os.mkfifo(pipe)
+    for wanted, told in (([small, "--out", pipe], " to write"), ([pipe], "")):
         result = solve(*wanted, "--policy", "svf")
         _assert_one_line(result, 2)
-        told = "expected a file to write" if option else "expected a file"
-        assert f"{told}, found a named pipe" in result.stderr
+        assert f"expected a file{told}, found a named pipe" in result.stderr
 
 
 def test_an_endless_loop_is_reported(solve: Command) -> None:
@@ -205,14 +146,12 @@ def test_an_endless_loop_is_reported(solve: Command) -> None:
     assert result.stderr == ""
 
 
-@pytest.mark.parametrize("predict", ["interval(1,2)", "interval(2,9)"])
-def test_intervals_that_miss_an_output_are_bad_input(
-    predict: str, small: Path, solve: Command
-) -> None:
+def test_intervals_that_miss_an_output_are_bad_input(small: Path, solve: Command) -> None:
     """Stated by the file or by the command, named by request, before anything runs: exit 2."""
-    result = solve(small, "--policy", "a-min", "--predict", predict)
-    _assert_one_line(result, 2)
-    assert "interval: expected intervals that hold the outputs, found [" in result.stderr
+    for predict in ("interval(1,2)", "interval(2,9)"):
+        result = solve(small, "--policy", "a-min", "--predict", predict)
+        _assert_one_line(result, 2)
+        assert "interval: expected intervals that hold the outputs, found [" in result.stderr
     assert solve(small, "--policy", "a-min", "--predict", "interval(1,3)").returncode == 0
     document = json.loads(small.read_text())
     document["requests"][3] |= {"output_lower": 1, "output_upper": 2}
@@ -425,12 +364,11 @@ def test_glpk_reads_the_model(
         pytest.skip("glpsol is not installed")
     path, answer = tmp_path / f"model.{suffix}", tmp_path / "answer.txt"
     assert solve(small, "--write-model", path, "--formulation", formulation).returncode == 0
-    command = ["glpsol", reading, str(path), "--write", str(answer)]
+    command = ["glpsol", reading, str(path), "--output", str(answer)]
     subprocess.run(command, capture_output=True, check=True)
-    # "s mip ROWS COLUMNS o VALUE": o stands for optimal.
-    said = next(line for line in answer.read_text().splitlines() if line.startswith("s mip"))
-    assert said.split()[4] == "o"
-    assert round(float(said.split()[5])) == 12
+    said = answer.read_text()
+    assert "INTEGER OPTIMAL" in said
+    assert re.search(r"^Objective: .* = 12 ", said, re.MULTILINE)
 
 
 def test_models_too_large_are_not_built(tmp_path: Path, solve: Command) -> None:
@@ -444,16 +382,6 @@ def test_models_too_large_are_not_built(tmp_path: Path, solve: Command) -> None:
         assert result.returncode == 0
         assert "would have" in rows["note"]
         assert rows["checker"] == "valid"
-
-
-def test_odd_names_do_no_harm(tmp_path: Path, solve: Command) -> None:
-    """Markup, quotes and slashes in a name are printed and drawn as they are."""
-    path = tmp_path / "odd.json"
-    name = "<b>\"a\", '$x$' ../../é</b>"
-    write_instance(Instance(name, 5, (Request(0, 0, 1, 1),)), path)
-    result = solve(path, "--policy", "fcfs", "--plot", tmp_path / "odd.png")
-    assert result.returncode == 0, result.stderr
-    assert summary_of(result.stdout)["instance"] == name
 
 
 def test_policy_all_without_a_schedule_says_so(small: Path, solve: Command) -> None:

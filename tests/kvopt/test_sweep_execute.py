@@ -16,7 +16,7 @@ from kvopt.runs.execute import execute
 from kvopt.runs.process import Outcome
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Task
-from schedules.evidence import COMPUTED, alarming, believed
+from schedules.evidence import COMPUTED, believed
 from tests.kvopt.sweep_tools import PAIR, Evaluate, Patch, own_method, task_of, wait_until
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
@@ -153,10 +153,8 @@ def test_the_word_of_a_method_of_one_s_own_is_no_bound(
     record, schedule = finished.record, finished.schedule
     bound = (7, "certificate: prices") if proved else (6, "volumes")
     status = "optimal" if proved else "feasible"
-    assert (record.status, record.tel, record.lower_bound, record.bound_source) == (
-        *(status, 7),
-        *bound,
-    )
+    assert (record.status, record.tel) == (status, 7)
+    assert (record.lower_bound, record.bound_source) == bound
     assert record.claimed_bound == (None if proved else 7)
     assert record.detail.startswith(told)
     assert bool(record.detail) == bool(told)
@@ -167,14 +165,6 @@ def test_the_word_of_a_method_of_one_s_own_is_no_bound(
     shown = (record.status, record.detail, record.bound_source)
     assert believed(*shown, word=False, proved=True)
     assert believed(*shown, word=True) == (record.bound_source in COMPUTED)
-
-
-def test_a_word_above_its_own_schedule_proves_the_method_wrong(tmp_path: Path) -> None:
-    """OPT is 6 and the schedule has it: a claim of 7 is an alarm, and stands in no column."""
-    record = execute(_task(own_method(tmp_path, "report('bound', value=7)\nreturn [0, 3]"))).record
-    assert (record.status, record.lower_bound, record.claimed_bound) == ("error", None, None)
-    assert alarming(record.status, record.detail)
-    assert "lower bound 7 (claimed without a certificate) exceeds" in record.detail
 
 
 def test_threads_left_behind_keep_nobody_waiting(tmp_path: Path) -> None:

@@ -64,20 +64,6 @@ def test_what_runs_now_and_its_gap() -> None:
     assert "svf" not in last
 
 
-@pytest.mark.usefixtures("at_once")
-def test_of_many_runs_the_first_are_named(monkeypatch: Patch) -> None:
-    """The others are counted."""
-    monkeypatch.setenv("COLUMNS", "200")
-    stream = Screen()
-    shown = Display(stream, total=9, quiet=False)
-    time.sleep(0.11)
-    for number in range(6):
-        one = Instance(f"i{number}", 2, (Request(0, 0, 1, 1),))
-        shown.take(task_of(one, "svf", seed=number), Snapshot(RunState(one, "svf")))
-    shown.close()
-    assert "now svf on i0; svf on i1; svf on i2; svf on i3; 2 more" in stream.getvalue()
-
-
 def test_a_sweep_tells_of_the_runs_under_way() -> None:
     """The executor hands on every snapshot, with the task that it is of."""
     one = Instance("one", 2, (Request(0, 0, 1, 1),))

@@ -1,4 +1,4 @@
-"""What a run prints while it goes on: at most one line a second in a pipe, one on a terminal."""
+"""Progress of a run: at most one line a second in a pipe, one line on a terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ import pytest
 import kvopt.progress
 import support.progress
 from instances import Instance, Request
-from instances.named import FOLDER
-from kvopt.best_known.files import read_registry
-from kvopt.best_known.registry import faults
 from kvopt.progress import ProgressLines
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
@@ -151,29 +148,6 @@ def _on_a_terminal(command: list[str]) -> str:
     return text.decode().replace("\r\n", "\n")
 
 
-@pytest.mark.slow("waits")
-def test_a_long_trace_on_a_real_terminal_and_in_a_real_pipe(tmp_path: Path) -> None:
-    """Rows read are one line that is rewritten, or one line; requests written are another."""
-    rows = "".join(f"{i % 9 + 1},{i % 5 + 1}\n" for i in range(100_000))
-    trace = tmp_path / "long.csv"
-    trace.write_text(f"num_prefill_tokens,num_decode_tokens\n{rows}")
-    program = (
-        "import support.progress, sys\n"
-        "support.progress.SHOWN_FROM_SECONDS = 0.0\n"
-        "from serving.traces.convert import main\n"
-        "sys.exit(main())\n"
-    )
-    out = str(tmp_path / "long.json")
-    command = [sys.executable, "-c", program, str(trace), "--memory", "99", "--out", out]
-    shown = _on_a_terminal(command)
-    assert "stretches of the trace read: " in shown
-    assert "requests written: 100%" in shown
-    assert "100000/100000" in shown
-    piped = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert piped.stdout == ""
-    assert "requests written" not in piped.stderr
-
-
 def test_a_real_terminal_and_a_real_pipe(small: Path) -> None:
     """On a terminal two rows before the summary, the header and one; no return in a pipe."""
     command = [sys.executable, str(ROOT / "solve.py"), str(small), "--method", "auto"]
@@ -186,15 +160,3 @@ def test_a_real_terminal_and_a_real_pipe(small: Path) -> None:
     between = lines[2 : next(i for i, line in enumerate(lines) if line.startswith("instance "))]
     assert "\r" not in piped
     assert between
-
-
-def test_a_check_of_the_registry_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an empty library every entry is a fault, which takes no time."""
-    monkeypatch.setattr(support.progress, "SHOWN_FROM_SECONDS", 0.0)
-    registry = read_registry(FOLDER)
-    assert registry is not None
-    screen = Screen()
-    with showing(screen):
-        assert len(list(faults(registry, {}))) >= len(registry.instances)
-    assert "entries verified: " in screen.getvalue()
-    assert f"/{len(registry.instances)} " in screen.getvalue()

@@ -1,4 +1,4 @@
-"""Whether states are a pattern, as ``formulations.valid.states`` defines it."""
+"""Decide from the definition of ``formulations.valid.states`` whether states are a pattern."""
 
 from __future__ import annotations
 

@@ -15,10 +15,9 @@ import pytest
 from reports.build import build_report, make_report
 from reports.exports import csv_table, latex, latex_table
 from reports.figures.parameter import parameter_figure
-from reports.figures.style import draw_curves, drawing
 from reports.folder import MARKER
+from reports.per_instance import spread
 from reports.results import Results
-from reports.spread import spread
 from reports.swept import by_family, curves
 from reports.table import Column, Table
 from tests.reports.hostile import hostile_records
@@ -61,7 +60,6 @@ def test_no_name_is_a_command_of_latex() -> None:
 
 
 def test_a_long_table_breaks_over_pages() -> None:
-    """Sixty lines are a longtable, all of them there."""
     lines = pd.concat([_table().frame] * 30, ignore_index=True)
     text = latex_table(_table(frame=lines))
     assert r"\begin{longtable}{lrr}" in text
@@ -197,16 +195,6 @@ def test_policies_with_one_parameter_share_a_panel() -> None:
     assert parameter_figure(measured_of(record())) is None
 
 
-def test_curves_that_lie_on_each_other_are_all_seen() -> None:
-    """Of equal curves the first is widest, and each next one is drawn narrower above it."""
-    values = pd.Series([0.1, 0.5, 1.0])
-    with drawing(4, 3) as made:
-        axes = made.figure.subplots()
-        draw_curves(axes, dict.fromkeys("abcd", (values, values)), list("abcd"), steps=True)
-        widths = [line.get_linewidth() for line in axes.get_lines()]
-        assert sorted(set(widths), reverse=True) == widths
-
-
 def test_a_picture_that_fails_leaves_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,10 +203,12 @@ def test_a_picture_that_fails_leaves_the_report(
     def fails(*_: object) -> None:
         raise RuntimeError("no font")
 
-    monkeypatch.setattr("reports.build.heat_figure", fails)
+    monkeypatch.setattr("reports.build.ranking_figure", fails)
     runs = [record(method=method, tel=tel) for method, tel in (("svf", 3), ("mc-sf", 4))]
     build_report(Results(frame(*runs)), tmp_path, pages=0)
-    assert capsys.readouterr().err == "figure gap-map: could not be drawn: RuntimeError: no font\n"
+    assert (
+        capsys.readouterr().err == "figure main-result: could not be drawn: RuntimeError: no font\n"
+    )
     assert (tmp_path / "tables" / "leaderboard-clairvoyant.md").is_file()
-    assert not (tmp_path / "figures" / "gap-map.svg").exists()
+    assert not (tmp_path / "figures" / "main-result.svg").exists()
     assert list((tmp_path / "figures").glob("*.svg"))

@@ -8,74 +8,12 @@ import pandas as pd
 import pytest
 
 from reports.figures.bounds import bounds_figure
-from reports.figures.heat import heat_figure
 from reports.figures.style import drawing, log_axis, with_base
 from reports.figures.sweeps import pareto_figure
-from reports.per_instance import per_instance
 from reports.pictures.__main__ import main as pictures
 from reports.rows import prepare
 from tests.pins import as_pinned
-from tests.reports.synthetic import frame, measured_of, record, texts_of
-
-
-def test_letters_may_be_text_in_a_font_that_every_reader_has() -> None:
-    """The words as they are, the ink and the ground those of the page; half of the bytes."""
-    names = ["0.123456", 'x="1.23456"', "<b>&", "am1 "]
-    made = {}
-    for slim in (False, True):
-        with drawing(4, 3, slim=slim) as each:
-            axes = each.figure.subplots()
-            axes.plot([0, 1, 2, 3], [1 / 3, 2 / 3, 1, 2], marker="o", color="#2f7fc1", alpha=0.25)
-            axes.set_xticks(range(4), names)
-        made[slim] = each.svg
-    assert [each for each in texts_of(made[True]) if each in names] == names
-    assert len(made[True]) < 0.6 * len(made[False])
-    for look in ("Verdana", "currentColor", "prefers-color-scheme"):
-        assert look in made[True]
-    assert each.size == (4 * 96, 3 * 96)
-
-
-def test_the_map_sorts_by_what_is_shown() -> None:
-    """Gaps 0 and 1/2 of svf are 25 %; a policy that lacks a family stands below all others."""
-    runs = [
-        record(instance="a", tel=100, known_optimum=100),
-        record(instance="b", tel=200, known_optimum=100),
-        record(instance="c", family="other", tel=300, known_optimum=100),
-        record(instance="a", method="fcfs", tel=100, known_optimum=100),
-    ]
-    drawn = heat_figure(per_instance(measured_of(*runs)))
-    assert drawn is not None
-    shown = texts_of(drawn.svg)
-    # fcfs has the lower mean, over one family only.
-    assert [each for each in shown if each in ("svf", "fcfs")] == ["svf", "fcfs"]
-    assert [each for each in shown if "." in each] == ["66.7", "25.0", "0.0"]
-
-
-@pytest.mark.parametrize(
-    ("batch_times", "columns"),
-    [(["linear"], {"uniform"}), (["linear", "affine"], {"uniform, linear", "uniform, affine"})],
-)
-def test_the_map_names_a_batch_time_that_is_not_everybodys(
-    batch_times: list[str], columns: set[str]
-) -> None:
-    """What all columns share is in the title."""
-    runs = [record(tel=100, known_optimum=100, batch_time=each) for each in batch_times]
-    drawn = heat_figure(per_instance(measured_of(*runs)))
-    assert drawn is not None
-    shown = {text for text in (*columns, "uniform, linear") if f">{text}</text>" in drawn.svg}
-    assert shown == columns
-
-
-def test_the_map_leaves_all_open_where_one_instance_has_no_bound() -> None:
-    """OPT of a is 100, of b nothing is known from below: the mean's upper end is unknown."""
-    runs = [record(instance="a", tel=100, known_optimum=100), record(instance="b", tel=200)]
-    drawn = heat_figure(per_instance(measured_of(*runs)))
-    assert drawn is not None
-    left, right = re.findall(r'd="M (\S+) \S+ \nL (\S+) (?:(?!d=)[^>])*#3f8fd2', drawn.svg)[0]
-    (axes,) = drawn.figure.axes
-    column = 72 * axes.get_window_extent().width / drawn.figure.dpi
-    # As wide as its cell, less a margin on both sides.
-    assert float(right) - float(left) == pytest.approx(0.94 * column, rel=1e-3)
+from tests.reports.synthetic import frame, record, texts_of
 
 
 def test_bounds_over_time_follow_the_best_of_all_runs() -> None:
@@ -105,7 +43,6 @@ def test_bounds_over_time_follow_the_best_of_all_runs() -> None:
     ids=["none", "one point", "no schedule"],
 )
 def test_bounds_over_time_need_something_to_follow(runs: list[object]) -> None:
-    """One point, or no schedule at all, is no picture."""
     assert bounds_figure(prepare(frame(*runs)), 5, 3) is None  # type: ignore[arg-type]
 
 
@@ -124,22 +61,6 @@ def test_latencies_have_plain_numbers(values: list[float], scale: str) -> None:
     assert axes.get_yscale() == scale
     assert sum(map(bool, told)) >= 2
     assert all(re.fullmatch(r"[\d.−]*", each) for each in told)
-
-
-def test_no_figure_has_markup_of_powers() -> None:
-    """Whatever sets a logarithmic scale; three labels at least where the values are close."""
-    with drawing(4, 3) as made:
-        axes = made.figure.subplots()
-        axes.plot([1, 1000], [0.97, 1.6])
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-    told = [
-        [label.get_text() for label in axis.get_ticklabels(which="both")]
-        for axis in (axes.xaxis, axes.yaxis)
-    ]
-    assert {"1", "10", "1000"} <= set(told[0])
-    assert sum(map(bool, told[1])) >= 3
-    assert all(re.fullmatch(r"[\d.]*", each) for labels in told for each in labels)
 
 
 def test_who_is_drawn_in_grey() -> None:

@@ -13,8 +13,8 @@ from kvopt.methods.grammar import read_method
 from reports import freshness
 from reports.ablation import page
 from reports.build import make_report, texts
-from reports.freshness import origin, stale_rows, stated, to_be_stated, told
-from reports.nightly.page import texts as nightly_texts
+from reports.freshness import age_text, origin, origin_text, stale_rows, stated, to_be_stated
+from reports.nightly.night_pages import texts as nightly_texts
 from reports.nightly.rows import COLUMNS, read_rows, rows_text, typed
 from reports.results import Results
 from tests.reports.synthetic import frame, record
@@ -58,9 +58,10 @@ def test_what_is_stale() -> None:
 
 def test_what_a_page_states_is_read_back() -> None:
     """None of them, one, or thousands; a page that says nothing states nothing."""
-    rows = frame(record())
+    assert age_text(3568, 0) == "All 3,568 rows come from the current sources."
+    assert age_text(3568, 12) == "12 of 3,568 rows come from older sources."
     for count in (0, 1, 12_345):
-        assert stated(f"# Title\n\n{told(rows, count)}\n## More\n") == count
+        assert stated(f"# Title\n\n{origin_text(frame(record()), count)}\n## More\n") == count
     assert stated("# Title\n") is None
 
 
@@ -68,11 +69,11 @@ def test_a_page_that_calls_itself_current_must_be(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One that names stale rows stays as it is when there are more, so that no edit renews it."""
-    file, rows = tmp_path / "page.md", frame(record())
+    file = tmp_path / "page.md"
     assert to_be_stated("it", file, 9, 3) == 3
     for before, now, expected in ((0, 0, 0), (2, 3, 2), (0, 3, 3)):
         assert capsys.readouterr().err == ""
-        file.write_text(told(rows, before))
+        file.write_text(age_text(9, before))
         assert to_be_stated("it", file, 9, now) == expected
     assert "it calls itself current, but 3 of 9 are stale" in capsys.readouterr().err
 
@@ -85,14 +86,14 @@ def test_check_fails_once_sources_have_changed(
     write(*(record(method=name, **given) for name in ("highs:ilp", "cpsat:cpsat")))
     monkeypatch.setattr(freshness, "_digest", lambda _: "now")
     page.main([])
-    assert "\n\nStale: none of 2 rows" in page.PAGE.read_text().partition("## ")[0]
+    assert "\n\nAll 2 rows come from the current sources.\n" in page.PAGE.read_text()
     assert page.main(["--check"]) == 0
     monkeypatch.setattr(freshness, "_digest", lambda _: "edited")
     capsys.readouterr()
     assert page.main(["--check"]) == 1
     assert "it calls itself current, but 2 of 2 are stale" in capsys.readouterr().err
     page.main([])
-    assert "\n\nStale: 2 of 2 rows" in page.PAGE.read_text()
+    assert "\n\n2 of 2 rows come from older sources.\n" in page.PAGE.read_text()
     assert page.main(["--check"]) == 0
 
 
@@ -106,10 +107,7 @@ def test_nightly_rows_without_digests_are_read(tmp_path: Path) -> None:
     old = read_rows(path)
     assert stale_rows(old) == 1
     assert rows_text(old) == path.read_text()
-    paragraphs = nightly_texts(old, stale=1)["README.md"].split("\n\n")
-    assert paragraphs[0] == "# Nightly tables"
-    (at,) = [at for at, each in enumerate(paragraphs) if each.startswith("Rows: 1; 2026-01-01; ")]
-    assert paragraphs[at + 1].startswith("Stale: 1 of 1 row")
+    assert "\n\n1 of 1 row comes from older sources.\n" in nightly_texts(old, stale=1)["README.md"]
 
 
 def test_a_report_tells_where_its_rows_come_from() -> None:
@@ -118,5 +116,5 @@ def test_a_report_tells_where_its_rows_come_from() -> None:
     new = record(tel=9, **MADE, finished_utc="2026-02-03T00:00:00+00:00")
     files = texts(make_report(Results(pd.concat([frame(old), frame(new)], ignore_index=True))))
     assert " Rows: 1; commit `abcdef012345`; 2026-02-03; " in files["README.md"]
-    head = files["index.html"].partition("</header>")[0]
-    assert "Rows: 1; commit abcdef012345; 2026-02-03; A chip, 2 cores; Python 3.12.1; " in head
+    origin = "Rows: 1; commit abcdef012345; 2026-02-03; A chip, 2 cores; Python 3.12.1; "
+    assert origin in files["index.html"].partition("<footer>")[2]

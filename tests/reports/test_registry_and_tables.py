@@ -126,13 +126,7 @@ def _finished(instance: Instance, run: Run, number: int) -> Finished:
 def _stored(
     folder: Path, instance: Instance, drawn: Sequence[Run], old: Known | None = None, first: int = 0
 ) -> tuple[pd.DataFrame, Known | None]:
-    """Return the runs as a store's rows, and what the registry makes of them.
-
-    Raises
-    ------
-    ContradictionError
-        If the registry refuses them.
-    """
+    """Return the runs as a store's rows, and what the registry makes of them."""
     store = Store(folder / f"runs{first}.sqlite")
     store.put(*(_finished(instance, run, first + k) for k, run in enumerate(drawn)))
     try:

@@ -28,7 +28,6 @@ def night() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def made(night: pd.DataFrame) -> Results:
-    """The results of these instances."""
     registry = read_registry()
     assert registry is not None
     few = tuple(each for each in registry.instances if each.instance in NAMES)
@@ -52,7 +51,7 @@ def test_the_first_screen_says_who_is_best_and_what_is_open(
     gaps = [float(line.split("|")[-2].strip(" %")) for line in still]
     assert gaps == sorted(gaps, reverse=True)
     assert "3 instances, 1 of them with UB = LB" in made.first
-    assert f"Stale: {len(night):,} of {len(night):,} rows" in made.first
+    assert f"{len(night):,} of {len(night):,} rows come from older sources." in made.first
 
 
 def test_the_pages_link_each_other(made: Results, tmp_path: Path) -> None:
@@ -62,7 +61,7 @@ def test_the_pages_link_each_other(made: Results, tmp_path: Path) -> None:
     board = made.files["leaderboard/index.html"]
     assert 'href="../library/instances/' in board
     assert 'href="../index.html"' in board
-    assert "Stale: " in board
+    assert "come from older sources." in board
 
 
 def test_files_of_the_library_have_their_place(made: Results) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,27 +42,10 @@ def test_breakpoints_do_not_grow_with_the_horizon() -> None:
 
 def test_a_schedule_of_another_shape_is_refused() -> None:
     """A count that differs raises ValueError instead of a number."""
-    single = Instance(name="one", memory=8, requests=PAIR.requests[:1])
+    single = dataclasses.replace(SCHEDULE, starts=(0,))
     for metric in (makespan, mean_memory, memory_profile):
-        with pytest.raises(ValueError, match="expected 1 starts, one per request, found 2"):
-            metric(single, SCHEDULE)
-
-
-@pytest.mark.parametrize(
-    "kept", [[[0]], [[0], [0]], [[0], [0, 0, 0]], [[0], [1, 0]], [[3], [0, 0]]]
-)
-def test_kept_tokens_of_another_shape_are_refused(kept: Any) -> None:
-    """One count a run, less than the run's tokens: 3 for request 0, then 1 and 2."""
-    with pytest.raises(ValueError, match="kept tokens"):
-        mean_memory(PAIR, dataclasses.replace(SCHEDULE, kept=kept))
-
-
-def test_a_mean_beyond_floating_point_is_refused() -> None:
-    """Tokens of hundreds of digits are integers like any other; their mean is no float."""
-    vast = make_schedule(PAIR, [0, 4], "test", attempts=[[], [(1, 10**200)]])
-    assert makespan(PAIR, vast) == 6
-    with pytest.raises(ValueError, match="too large"):
-        mean_memory(PAIR, vast)
+        with pytest.raises(ValueError, match="expected 2 starts, one per request, found 1"):
+            metric(PAIR, single)
 
 
 @st.composite
@@ -73,7 +55,7 @@ def schedules(draw: st.DrawFn) -> tuple[Instance, Schedule]:
     for k in range(draw(st.integers(1, 6))):
         output = draw(st.integers(1, 9))
         requests.append(Request(k, 0, draw(st.integers(0, 5)), output))
-        tried = st.tuples(st.integers(0, 5), st.integers(1, output))
+        tried = st.tuples(st.integers(0, 5), st.integers(1, max(1, output - 1)))
         mine = draw(st.lists(tried, max_size=2)) if output > 1 else []
         attempts.append(mine)
         starts.append(max([b + g for b, g in mine], default=0) + draw(st.integers(0, 20)))
@@ -123,5 +105,5 @@ def test_the_formula_stands_in_one_place() -> None:
         for path in (ROOT / name).rglob("*.py")
         if _FORMULA.search(path.read_text(encoding="utf-8"))
     ]
-    assert sorted(places) == ["reports/metrics.py", "schedules/gap.py"]
+    assert sorted(places) == ["reports/formulas.py", "schedules/gap.py"]
     assert _FORMULA.search("100 * (row.tel - bound) / row.tel")

@@ -14,14 +14,13 @@ import pytest
 
 from instances import Instance, Request
 from schedules import Clock, Schedule, check_schedule, make_schedule
-from schedules.counts import running_and_waiting
+from schedules.metrics import memory_profile, running_and_waiting
 from schedules.picture import (
     _GROUND,
     COLUMNS,
     MANY_AREAS,
     THEME,
     _columns,
-    _range,
     _stacked,
     pair_picture,
     picture_of,
@@ -100,16 +99,10 @@ def test_another_suffix_is_refused_in_one_line(tmp_path: Path, name: str) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_folder_is_an_os_error(tmp_path: Path) -> None:
-    """The caller hears of a path that cannot be written."""
-    with pytest.raises(OSError, match="No such file"):
-        save_picture(picture_of(*a_schedule(5)), tmp_path / "missing" / "picture.png")
-
-
 def test_what_cannot_be_drawn_is_refused() -> None:
     """Another instance's schedule and astronomic rounds raise ValueError."""
     instance, schedule = a_schedule(5)
-    with pytest.raises(ValueError, match="expected 6 starts"):
+    with pytest.raises(ValueError, match="another instance"):
         picture_of(a_schedule(6)[0], schedule)
     with pytest.raises(ValueError, match="too late to draw"):
         picture_of(instance, make_schedule(instance, [10**30] * 5, "late"))
@@ -152,22 +145,8 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone(tmp_path: Path) -> None
     assert dict(matplotlib.rcParams) == before
 
 
-def test_the_areas_are_the_tokens_held() -> None:
-    """Without resampling the stack's top at every round is what the convention says."""
-    instance = instance_of(8, (0, 2, 3), (0, 1, 2))
-    stack = _stacked(instance, make_schedule(instance, [0, 1], "test"))
-    # Request 0 holds 3, 4, 5 at times 1, 2, 3; on it request 1 adds 2, 3 at times 2, 3.
-    assert stack.edges.tolist() == [0, 1, 2, 3]
-    assert [area.first for area in stack.areas] == [0, 1]
-    assert stack.areas[0].top.tolist() == [3, 4, 5]
-    assert stack.areas[1].bottom.tolist() == [4, 5]
-    assert stack.areas[1].top.tolist() == [6, 8]
-
-
 def test_resampling_keeps_the_peak_of_every_column() -> None:
     """Over a long horizon each column shows the time in it at which most tokens are held."""
-    from schedules.metrics import memory_profile
-
     instance, schedule = a_schedule(2 * COLUMNS)
     profile = memory_profile(instance, schedule)
     end = profile.times[-1]
@@ -247,8 +226,3 @@ def test_colours_are_the_same_on_a_dark_page(tmp_path: Path) -> None:
     assert THEME in text
     assert "currentColor" in text
     assert _GROUND not in text
-
-
-def test_a_band_of_one_value_names_it_once() -> None:
-    """36 and not 36 to 36."""
-    assert [_range(np.array(each)) for each in ([36, 36], [5, 1200])] == ["36", "5 to 1,200"]

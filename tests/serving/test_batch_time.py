@@ -62,15 +62,11 @@ def test_a_text_names_a_model_and_its_name_reads_back(text: str, name: str) -> N
         ("", "unknown batch time ''"),
         ("unit(3)", "takes no options, found '3'"),
         ("affine(1", r"expected affine\(...\)"),
-        ("affine(1,2,3)", "takes base, token, found '3'"),
         ("affine(base=1,base=2)", "base occurs twice"),
         ("linear(base=-1)", "expected a decimal number of at least 0, found '-1'"),
-        ("linear(base=nan)", "expected a decimal number"),
         ("linear(base=1e99)", r"expected at most 10\^9 ms"),
         ("linear(base=1e999999999)", "expected a decimal number"),
-        ("linear(base=12345678901234567890.12345678901234567891)", "at most"),
         ("linear(prefill_to=3)", "expected prefill_to, decode_to, read_to together"),
-        ("linear(prefill_to=-3,decode_to=1,read_to=1)", "expected an integer"),
         (f"unit with running={'9' * 30}", r"running: expected an integer from 0 to 10\^18 - 1"),
         (f"{LLAMA}(scale=0)", "expected a scale of 0.001 to 1000"),
         (f"{LLAMA}(scale=1.0000000000001)", "at most 12 decimals"),
@@ -108,13 +104,6 @@ def test_llama_takes_the_time_that_its_five_numbers_give() -> None:
     # PAPERS.md has decode-only rounds at 55 to 85 ms, and a prefill of 4k tokens at about 1.5 s.
     assert 55e6 < read_batch_time(LLAMA).time_of(0, 0, 30, 9000) < 85e6
     assert 1.4e9 < read_batch_time(LLAMA).time_of(4096, 4096**2, 0, 0) < 1.7e9
-
-
-def test_chunks_of_a_prompt_cost_its_square_together() -> None:
-    """However a prompt is cut, the sums of squares of its chunks are the square of the prompt."""
-    lengths = [7, 1, 30, 12]
-    chunks = [Batch(((sum(lengths[:i]), lengths[i]),), 0, 0).squares for i in range(len(lengths))]
-    assert sum(chunks) == sum(lengths) ** 2
 
 
 def test_time_is_rounded_up_and_never_zero() -> None:
@@ -193,9 +182,7 @@ def test_a_fit_that_no_row_can_judge_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 @pytest.mark.parametrize("places", [range(2), range(12), range(5, 60, 7)])
 @pytest.mark.parametrize("seconds", [50.0, 1e-3])
-def test_a_fifth_of_the_rounds_moves_a_fit_no_more_than_noise_does(
-    tmp_path: Path, noise: float, places: range, seconds: float
-) -> None:
+def test_outliers_move_no_fit(tmp_path: Path, noise: float, places: range, seconds: float) -> None:
     """Rounds far slower or faster than their batch are left out, at the beginning or anywhere."""
     path = tmp_path / "rounds.csv"
     columns = ("prefill", "decode", "kv", "square", "seconds")
@@ -235,14 +222,11 @@ def test_rows_without_prompts_are_told(tmp_path: Path) -> None:
         ("prefill,decode,kv\n1,2,3\n", "row 1: expected a column seconds"),
         ("prefill,decode,kv,seconds\n1,2,3,4\n", "at least 10 rows, found 1"),
         ("prefill,decode,kv,seconds\n1,2,3,4\n1,x,3,4\n", "row 3: expected a number.*'x'"),
-        ("prefill,decode,kv,seconds\n1,2,3,\n", "row 2: expected a number.*''"),
         ("prefill,decode,kv,seconds\n1,2,3\n", "row 2: expected 4 fields, found 3"),
-        ("prefill,decode,kv,seconds\n1,2,3,4,5\n", "row 2: expected 4 fields, found 5"),
         ("prefill,decode,kv,seconds,seconds\n1,2,3,4,5\n", "column seconds stands 2 times"),
         ("prefill,decode,kv,seconds\n1,2,1_0,4\n", "row 2: .*'1_0'"),
         ("prefill,decode,kv,seconds\n" + 10 * "1,2,3,1e-300\n", "take picoseconds at least"),
         ("prefill,decode,kv,seconds\n1,2,3,-4\n", "row 2: .*'-4'"),
-        ("prefill,decode,kv,seconds\n1,2,inf,4\n", "row 2: .*'inf'"),
         ("prefill,decode,kv,seconds\n1,2,3,0\n", "row 2: expected more than 0 seconds"),
     ],
 )

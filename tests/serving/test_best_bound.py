@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib.text import Text
 
 import kvopt
 from instances import Instance, Request, write_instance
@@ -64,7 +63,7 @@ def test_three_commands_give_one_answer(tmp_path: Path, capsys: pytest.CaptureFi
     assert solve([*at_two, "--policy", "all", "--time-limit", "8"]) == 0
     told["all"] = capsys.readouterr().out
     for method in ("mc-sf", "vllm-v1"):
-        # A slow machine tells what runs, too.
+        # A slow machine shows what runs, too.
         (line,) = (x for x in told["rates"].splitlines() if x.split()[:2] == ["2", method])
         (cells,) = (line for line in told["all"].splitlines() if line.startswith(f"{method} "))
         in_summary = re.search(r"left to gain +at most ([\d.]+) % of the TEL", told[method])
@@ -85,10 +84,7 @@ def test_three_commands_give_one_answer(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_bound_is_computed_here_and_no_store_is_written(
     asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In an empty folder, which stays empty: the bound is above the one that every run begins with.
-
-    A policy alone says that the bound is computed; the work bound is what its own row has.
-    """
+    """In an empty folder, which stays empty: the bound is above the first one of every run."""
     (tmp_path / "conv.csv").write_text(_TRACE)
     question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "8"]
     assert solve([*question, *asked]) == 0
@@ -123,9 +119,7 @@ def test_a_report_has_the_bound_of_the_store(bounded: Finished, tmp_path: Path) 
 
 @pytest.mark.slow("waits")
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_the_schedule_of_a_policy_comes_before_its_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: str
-) -> None:
+def test_the_schedule_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: str) -> None:
     """Whoever asks for a schedule waits for no bound, not for a stored one's evaluation either."""
     (tmp_path / "conv.csv").write_text(_TRACE)
     order: list[str] = []
@@ -135,7 +129,7 @@ def test_the_schedule_of_a_policy_comes_before_its_bound(
         return execute(task, *told, **named)
 
     monkeypatch.setattr("kvopt.commands.solve.execute", noting)
-    monkeypatch.setattr("kvopt.commands.beside.execute", noting)
+    monkeypatch.setattr("kvopt.commands.companion_runs.execute", noting)
     question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "4"]
     assert solve([*question, "--policy", "svf", "--threads", threads, "--quiet"]) == 0
     assert order == ["svf", "bound"]
@@ -180,25 +174,6 @@ def test_a_store_that_cannot_be_read_is_left_out(content: bytes) -> None:
     assert DEFAULT_STORE.read_bytes() == content
 
 
-@pytest.mark.slow("walks")
-def test_the_picture_says_the_same(bounded: Finished) -> None:
-    """Its title has the stored bound, and the gap to it that the summary rounds up."""
-    result = kvopt.run(TIGHT, "svf")
-    assert bounded.record.lower_bound is not None
-    assert result.bound == bounded.record.lower_bound
-    assert result.record.lower_bound is not None
-    assert result.record.lower_bound < result.bound
-    left_at_most = re.search(r"at most ([\d.]+) %", str(result))
-    assert left_at_most is not None
-    texts = " ".join(each.get_text() for each in result.plot().figure.findobj(Text))
-    shown = re.search(r"lower bound ([\d.]+) s \(gap ([\d.]+) %\)", texts)
-    assert shown is not None
-    assert float(shown[1]) == pytest.approx(bounded.record.lower_bound / 1e9, abs=1e-3)
-    # One digit, rounded up, and two digits, rounded.
-    assert -0.01 < float(left_at_most[1]) - float(shown[2]) < 0.11
-    assert "time (seconds)" in texts
-
-
 def test_the_registry_is_asked_in_rounds() -> None:
     """By the hash: 22 is the optimum of tiny_two_bursts, whatever was computed here."""
     instance = kvopt.read("tiny_two_bursts")
@@ -207,7 +182,7 @@ def test_the_registry_is_asked_in_rounds() -> None:
 
 
 def test_the_word_of_ones_own_method_is_no_bound(tmp_path: Path) -> None:
-    """What is left is told by what integers prove beside it: each request alone, and the work."""
+    """The share left is of bounds proved in integers: each request alone, and the work."""
     plain, boasts = tmp_path / "plain.py", tmp_path / "boasts.py"
     plain.write_text(
         "from heuristics.registry import policies\n"

@@ -1,4 +1,4 @@
-"""``kvopt calibrate`` finds the batch time that made the tokens of a run, and tells its error."""
+"""``kvopt calibrate`` finds the batch time that made the tokens of a run, and its error."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ def told(out: str) -> tuple[BatchTime, dict[str, list[float]]]:
     }
 
 
-def test_the_numbers_that_made_the_run_are_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_true_numbers_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Limits and memory are those of the file; what was not fitted is predicted."""
     assert main([str(measured(tmp_path, drawn(120)))]) == 0
     out = capsys.readouterr().out
@@ -84,10 +82,8 @@ def test_the_numbers_that_made_the_run_are_found(
     assert all(len(each) == 4 and max(map(abs, each)) <= 1 for each in errors.values())
 
 
-def test_the_error_is_that_of_requests_that_were_not_fitted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Where every second one took twice as long as its rounds, that is what is told."""
+def test_the_error_is_of_other_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where every second one took twice as long as its rounds, so is the error."""
     assert main([str(measured(tmp_path, drawn(120), scale=2.0))]) == 0
     _, errors = told(capsys.readouterr().out)
     assert errors["TPOT"][0] == pytest.approx(-50, abs=1)
@@ -118,7 +114,6 @@ def test_what_cannot_be_calibrated_gets_one_line(
 
 
 def test_spans_of_years_get_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No batch time is as long as such rounds."""
     run = measured(tmp_path, drawn(30))
     file = run / "requests.jsonl"
     records = [json.loads(each) for each in file.read_text().splitlines()]

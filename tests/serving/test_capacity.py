@@ -32,7 +32,6 @@ from tests.kvopt.conftest import Refused
 
 @given(st.floats(LOWEST, HIGHEST * 0.999), st.floats(LOWEST, HIGHEST), st.floats(0.01, 0.5))
 def test_the_search_ends_around_the_rate(most: float, start: float, precision: float) -> None:
-    """Wherever it begins."""
     low, high = largest_rate(lambda rate: rate <= most, start, precision)
     assert low <= most < high <= low * (1 + precision) * (1 + 1e-12)
 
@@ -67,9 +66,7 @@ def test_the_stability_rate_by_hand() -> None:
     st.sampled_from(["svf", "fcfs", "vllm-v1"]),
     st.floats(1.1, 4.0),
 )
-def test_no_policy_sustains_more_than_the_stability_rate(
-    lengths: list[tuple[int, int]], policy: str, factor: float
-) -> None:
+def test_no_policy_is_above(lengths: list[tuple[int, int]], policy: str, factor: float) -> None:
     """Of these requests, which arrive again and again."""
     requests = tuple(Request(i, 0, *each) for i, each in enumerate(lengths))
     instance = Instance("drawn", 12, requests)
@@ -179,5 +176,4 @@ def test_a_burst_does_not_count(tmp_path: Path) -> None:
     ],
 )
 def test_bad_usage(asked: list[str], says: str, refused: Refused, tmp_path: Path) -> None:
-    """One line and 2."""
     assert says in refused(command.main, "chat", *asked, "--store", tmp_path / "runs.sqlite")

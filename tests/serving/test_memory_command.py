@@ -28,16 +28,11 @@ LLAMA = ["--layers", "80", "--kv-heads", "64", "--head-size", "128", "--gpus", "
     [(64, GB, 7_629), (64, GIB, 8_192), (8, GB, 61_035)],
 )
 def test_the_papers_setting(kv_heads: int, unit: int, tokens: int) -> None:
-    """J1's formula, by hand."""
     assert llama2_70b(kv_heads, unit).tokens == tokens
-    assert any(f"{tokens:,}" in line for line in on_the_published(llama2_70b(8, GB)))
-
-
-def test_16492_is_explained() -> None:
-    """It would take 16,492 · 2,621,440 bytes = 43.2 GB of the cache."""
-    told = "\n".join(on_the_published(llama2_70b(8, GB)))
-    assert "16,492 such tokens take 43.2 GB" in told
-    assert "observed" in told
+    shown = "\n".join(on_the_published(llama2_70b(8, GB)))
+    # 16,492 · 2,621,440 bytes = 43.2 GB.
+    assert f"{tokens:,}" in shown
+    assert "16,492 such tokens take 43.2 GB" in shown
 
 
 def test_the_default_batch_time_has_its_own_memory() -> None:
@@ -80,21 +75,17 @@ def test_a_models_name(name: str, same: bool) -> None:
 
 
 def test_every_step_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """2 · 80 · 64 · 128 · 2 bytes a token; 0.9 of 160 GB less 140 GB leaves 4 GB: 1,525 tokens."""
+    """2 · 80 · 64 · 128 · 2 bytes a token; 0.9 of 160 GB less 140 GB leaves 4 GB: 1,525 tokens.
+
+    A size as nvidia-smi prints it: 81,559 · 2^20 bytes of two times 1 · 1 · 1 numbers of two bytes.
+    """
     arguments = ["--gpu-memory", "80GB", "--weights", "140 GB", "--utilization", "0.9"]
     assert main([*LLAMA, *arguments]) == 0
     told = capsys.readouterr().out
     for step in ("= 2,621,440", "= 144,000,000,000 bytes", "4,000,000,000 bytes", "= 1,525 tokens"):
         assert step in told
     assert "16,492" in told
-    assert main([*LLAMA, *arguments, "--quiet"]) == 0
-    assert capsys.readouterr().out == "1525\n"
-
-
-@pytest.mark.parametrize("size", ["81559MiB", "81559 MiB"])
-def test_a_size_as_nvidia_smi_prints_it(size: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """81,559 · 2^20 bytes of two times 1 · 1 · 1 numbers of two bytes."""
-    tiny = ["--layers", "1", "--kv-heads", "1", "--head-size", "1", "--gpu-memory", size]
+    tiny = ["--layers", "1", "--kv-heads", "1", "--head-size", "1", "--gpu-memory", "81559 MiB"]
     assert main([*tiny, "--quiet"]) == 0
     assert int(capsys.readouterr().out) == 81_559 * 2**20 // 4
 
@@ -121,14 +112,11 @@ def test_half_bytes_are_exact() -> None:
         ([], "expected --layers, or --gpu and --model, found none"),
         ([*LLAMA], "expected --gpu-memory, or --gpu and --model, found none"),
         ([*LLAMA, "--gpu-memory", "80TB"], "expected a size as in 80GB, 80GiB or 81559MiB, found"),
-        ([*LLAMA, "--gpu-memory", "nan"], "expected a size"),
         ([*LLAMA, "--gpu-memory", "80", "--weights", "160"], "expected memory for one token"),
         ([*LLAMA, "--gpu-memory", "80", "--utilization", "1.1"], "above 0, at most 1"),
-        ([*LLAMA, "--gpu-memory", "80", "--utilization", "0"], "above 0, at most 1"),
         ([*LLAMA, "--gpu-memory", "80", "--bytes", "0.1"], "a number from 0.5 to 8"),
         (["--layers", "0"], "expected an integer from 1"),
     ],
 )
 def test_every_mistake_is_one_line(arguments: list[str], expected: str, refused: Refused) -> None:
-    """Exit code 2."""
     assert expected in refused(main, *arguments)

@@ -7,14 +7,14 @@ import pytest
 
 from schedules.clock.timeline import timeline
 from schedules.model import Clock
-from serving.metrics import METRICS, good, goodput, percentile, serving, tpots
+from serving.metrics import METRICS, good, goodput, latencies, percentile, serving, tpots
 from serving.slo import Slo, SloError, read_slo
 from tests.schedules.clock.test_timeline import in_seconds, scheduled, with_kept_tokens
 
 MS = 10**6
 
 
-#: Metric and value; the arithmetic stands beside it.
+#: Metric and value; with the arithmetic.
 EXPECTED = {
     # First tokens after 12 and 23 ms.
     "mean_ttft_ms": 17.5,
@@ -83,7 +83,7 @@ def test_requests_of_one_token_have_no_tpot() -> None:
     instance = in_seconds((0, 1, 1), (0, 1, 3))
     clock = Clock("affine(base=10,token=0)")
     found = timeline(instance, scheduled(instance, clock, (0, 0)))
-    assert np.isnan(tpots(found)).tolist() == [True, False]
+    assert np.isnan(tpots(latencies(found))).tolist() == [True, False]
     assert serving(found).mean_tpot_ms == 10.0
     assert good(found, Slo(tpot=10 * MS - 1)).tolist() == [True, False]
     assert good(found, Slo(tpot=10 * MS)).tolist() == [True, True]
@@ -135,9 +135,11 @@ def test_an_objective_is_read(text: str, found: Slo) -> None:
     ],
 )
 def test_what_is_no_objective(text: str) -> None:
-    """One line that says what was expected."""
+    """One line that says what was expected; a limit needs its unit."""
     with pytest.raises(SloError, match=r"^expected [^\n]{1,300}$"):
         read_slo(text)
+    with pytest.raises(SloError, match=r"^ttft:500 has no unit: ttft:500ms or ttft:500s$"):
+        read_slo("e2el:30s,ttft:500")
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -149,10 +151,3 @@ def test_percentiles_are_those_of_numpy(seed: int) -> None:
     for percent in (0, 1, 50, 90, 99, 100):
         expected = np.percentile(np.repeat(values, counts), percent)
         assert percentile(values, counts, percent) == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("text", ["ttft:500", "e2el:30s,ttft:500"])
-def test_a_limit_needs_a_unit(text: str) -> None:
-    """Other tools take milliseconds: one line names both readings."""
-    with pytest.raises(SloError, match=r"^ttft:500 has no unit: ttft:500ms or ttft:500s$"):
-        read_slo(text)

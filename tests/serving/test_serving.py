@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,7 +57,6 @@ def four(tmp_path: Path) -> Path:
 
 
 def _by_hand(told: dict[Any, Any]) -> None:
-    """Compare metrics by name with the numbers above."""
     assert told["mean_e2el_ms"] == pytest.approx(sum(LATENCIES_MS) / 4)
     assert told["mean_ttft_ms"] == pytest.approx(sum(TTFT_MS) / 4)
     assert told["p99_ttft_ms"] == pytest.approx(np.percentile(TTFT_MS, 99))
@@ -82,11 +80,8 @@ def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
     assert solve([*named, "--out", str(out), "--quiet"]) == 0
     written = read_schedule(out)
     assert result.schedule is not None
-    assert (written.starts, written.clock, written.tel) == (
-        result.schedule.starts,
-        result.schedule.clock,
-        TEL,
-    )
+    assert (written.starts, written.clock) == (result.schedule.starts, result.schedule.clock)
+    assert written.tel == TEL
     assert kvopt.check(four, out).valid
 
     store = tmp_path / "runs.sqlite"
@@ -115,8 +110,8 @@ def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
     assert "| 0.292 |" in _squeezed(files["tables/serving.md"])
     # No run in rounds, so nothing of them.
     assert "tables/runs.csv" not in files["README.md"]
-    assert "requests that run and wait" in files["instances/four.md"]
-    assert "- best schedule UB, seconds: 1.170" in files["instances/four.md"]
+    assert "requests that run and wait" in files["instances/four.html"]
+    assert "best schedule UB, seconds</th><td>1.170</td>" in files["instances/four.html"]
 
 
 def _squeezed(text: str) -> str:
@@ -124,9 +119,7 @@ def _squeezed(text: str) -> str:
 
 
 @pytest.mark.slow("walks")
-def test_the_sweep_resumes_and_tells_batch_times_apart(
-    four: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sweeps_resume(four: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One key for a batch time, another for the next; in no group do they meet."""
     swept = [str(four), "--methods", "svf", "--store", str(tmp_path / "runs.sqlite")]
     assert evaluate([*swept, "--batch-time", BATCH]) == 0
@@ -143,7 +136,7 @@ def test_the_sweep_resumes_and_tells_batch_times_apart(
 
 
 def test_a_batch_time_is_part_of_a_key() -> None:
-    """The hash does not tell seconds from rounds."""
+    """The hash is the same in seconds and in rounds."""
     requests = (Request(0, 0, 1, 1),)
     rounds = Instance("x", 5, requests)
     seconds = Instance("x", 5, requests, time_unit="second")
@@ -166,10 +159,8 @@ def test_the_summary_is_in_seconds(four: Path, capsys: pytest.CaptureFixture[str
     assert "AEL" not in told
     assert told["E2EL"].startswith("mean 0.292 s, ")
     # Alone the four take 110, 110, 330 and 330 ms.
-    # The bound that is computed beside it may be larger.
-    assert told.get("of this run", told["lower bound"]).startswith(
-        "0.880 s  (from each request alone"
-    )
+    # The bound of the other process may be larger.
+    assert told.get("of this run", told["lower bound"]).startswith("0.880 s  (from ")
     bound = float(told["lower bound"].split()[0])
     assert bound >= 0.88
     # 29 / 117 = 24.786 % and less.
@@ -195,35 +186,13 @@ def test_auto_has_a_schedule_a_bound_and_the_gap() -> None:
 
 
 @pytest.mark.slow("walks")
-def test_the_default_batch_time_is_told(capsys: pytest.CaptureFixture[str], four: Path) -> None:
-    """With where its numbers come from."""
-    assert solve([str(four), "--policy", "svf"]) == 0
-    out = capsys.readouterr().out
-    assert out.splitlines()[0] == (
-        "batch time of Llama-2-70B on 2 A100 (the default, --batch-time names another), which "
-        "would hold 61,035 tokens"
-    )
-    assert f"batch time {DEFAULT}: Vidur's profiles" in out
-    assert "(Llama-2-70B on 2 A100)" in str(kvopt.run(FOUR, "svf"))
-    assert kvopt.run(FOUR, "svf").batch_time == DEFAULT
-    assert solve([str(four), "--policy", "svf", "--batch-time", f"{DEFAULT}(scale=2)"]) == 0
-    first = capsys.readouterr().out.splitlines()[0]
-    assert first.startswith("batch time of Llama-2-70B on 2 A100 (llama2-70b-2xa100(scale=2)), ")
-    assert solve([str(four), "--policy", "svf", "--batch-time", BATCH]) == 0
-    assert "Llama" not in capsys.readouterr().out
-
-
-@pytest.mark.slow("walks")
-def test_a_memory_of_another_model_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The papers' 16,492 beside a batch time of 8 KV heads, by every command and the API."""
+def test_a_memory_of_another_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The papers' 16,492 with a batch time of 8 KV heads, by every command and the API."""
     path, papers = tmp_path / "papers.json", replace(FOUR, memory=16_492)
     write_instance(papers, path)
     told = "16,492 tokens is the papers' number"
     assert told in str(kvopt.run(papers, "svf"))
     assert told not in str(kvopt.run(papers, "svf", batch_time=BATCH))
-    assert told not in str(kvopt.run(FOUR, "svf"))
     assert solve([str(path), "--policy", "svf", "--quiet"]) == 0
     assert capsys.readouterr().out.count(told) == 1
     store = ["--store", str(tmp_path / "runs.sqlite")]
@@ -246,16 +215,8 @@ def _measured(path: Path, model: str) -> None:
     path.write_text(json.dumps(result))
 
 
-def _off(simulated: str, measured: str) -> float:
-    """Return by how much a mean is off, in percent, from two lines."""
-    found, real = (float(each.partition("mean ")[2].split()[0]) for each in (simulated, measured))
-    return 100 * (found / real - 1)
-
-
 @pytest.mark.slow("walks")
-def test_what_was_measured_stands_beside_what_is_simulated(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_measured_next_to_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """TTFT 0.1 and 0.2; TPOT 0.06 / 3; E2EL 0.16 and 0.26: mean and p50 are the same of two."""
     path = tmp_path / "bench.json"
     _measured(path, "meta-llama/Llama-2-70b-hf")
@@ -267,25 +228,24 @@ def test_what_was_measured_stands_beside_what_is_simulated(
         "TPOT": "mean 0.020 s, p50 0.020, p90 0.020, p99 0.020",
         "E2EL": "mean 0.210 s, p50 0.210, p90 0.250, p99 0.259",
     }
-    for name, told in expected.items():
+    for name, shown in expected.items():
         (place,) = (k for k, line in enumerate(lines) if line.startswith(f"{name} measured"))
-        measured, _, error = lines[place].split(maxsplit=2)[2].partition(" (simulated: ")
-        assert measured == told
-        off = re.match(r"mean ([+-][\d.]+) %, p99\b", error)
-        assert off is not None
+        measured, _, error = lines[place].split(maxsplit=2)[2].partition(" (simulated: mean ")
+        assert measured == shown
+        assert lines[place - 1].split()[:2] == [name, "mean"]
         # Both are shown in milliseconds.
-        real = float(told.split()[1])
-        assert float(off[1]) == pytest.approx(_off(lines[place - 1], told), abs=0.1 + 0.1 / real)
-        assert lines[place - 1].startswith(f"{name}  ")
+        found, real = (
+            float(each.split("mean ")[1].split()[0]) for each in (lines[place - 1], shown)
+        )
+        off = 100 * (found / real - 1)
+        assert float(error.partition(" %, p99")[0]) == pytest.approx(off, abs=0.1 + 0.1 / real)
     assert solve([*named, "--policy", "svf", "--rate", "2"]) == 0
     assert "measured " not in capsys.readouterr().out
     assert solve([*named, "--policy", "svf", "--round-seconds", "1"]) == 0
     assert "measured " not in capsys.readouterr().out
 
 
-def test_a_file_s_engine_limits_vllms_scheduler(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_limits_of_the_recorded_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where the batch time names no GPU and no limits; the first lines and the run have them."""
     meta = {"engine_kwargs": {"max_num_seqs": 1, "max_num_batched_tokens": 512}}
     path = folder(tmp_path, json.dumps(meta))
@@ -306,10 +266,8 @@ def test_a_file_s_engine_limits_vllms_scheduler(
 
 
 @pytest.mark.slow("walks")
-def test_another_models_measurements_get_no_silent_default(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: Refused
-) -> None:
-    """Refused by every command unless a batch time is named; named, the difference is told."""
+def test_other_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: Refused) -> None:
+    """Refused by every command unless a batch time is named; named, a line has the difference."""
     path = tmp_path / "bench.json"
     _measured(path, "Qwen/Qwen3-8B")
     store = ["--store", str(tmp_path / "runs.sqlite")]
@@ -346,19 +304,6 @@ def test_a_suite_s_traces_are_told(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "2 rows read, 2 requests kept" in capsys.readouterr().err
 
 
-def test_a_batch_time_fitted_to_a_file(tmp_path: Path, four: Path) -> None:
-    """The schedule names the numbers, not the file."""
-    rows = [(0, 1, k, 0.1 + 0.001 * k) for k in range(20)]
-    measured = tmp_path / "measured.csv"
-    table = pd.DataFrame(rows, columns=["prefill", "decode", "kv", "seconds"])
-    table.to_csv(measured, index=False)
-    out = tmp_path / "out.json"
-    named = [str(four), "--policy", "svf", "--batch-time", f"fitted({measured})", "--quiet"]
-    assert solve([*named, "--out", str(out)]) == 0
-    document = json.loads(out.read_text())
-    assert document["clock"]["batch_time"].startswith("linear(")
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
     """The file and the API's frame: latencies as worked out above, good ones under an objective."""
@@ -380,8 +325,6 @@ def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
     [
         (["--slo", "ttft"], "expected ttft:TIME"),
         (["--gpu", "h100"], "found no --model; GPUs: a100-40, a100-80, h100-80"),
-        (["--model", "llama"], "found no --gpu; GPUs: a100-40"),
-        (["--memory", "80GB"], "'80GB' is not a valid integer"),
         (["--batch-time", "unti"], "did you mean unit?"),
         (["--batch-time", "fitted(nowhere.csv)"], "cannot be read"),
         (["--requests", "requests.txt"], "expected a name with .csv or .parquet"),
@@ -392,7 +335,6 @@ def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
     ],
 )
 def test_what_is_refused(arguments: list[str], expected: str, four: Path, refused: Refused) -> None:
-    """One line, exit code 2."""
     assert expected in refused(solve, four, "--quiet", *arguments)
 
 
@@ -444,10 +386,7 @@ def test_rounds_beyond_what_was_measured_are_told() -> None:
 
 
 def test_what_is_left_where_tokens_are_kept() -> None:
-    """Told where the bound covers it; with no time for prompts keeping them is cheaper than any.
-
-    Where it covers them nobody reads that the TEL may be below it.
-    """
+    """Told where the bound covers it; with no time for prompts keeping them is cheaper than any."""
     requests = tuple(Request(i, 0, 2, 6) for i in range(3))
     tight = Instance("tight", 12, requests, time_unit="second")
     method = "vllm-v1(accounting=tokens)"
@@ -478,9 +417,7 @@ def _one(tmp_path: Path, arrival: float, prompt: int, output: int) -> str:
 
 
 @pytest.mark.parametrize("method", ["mc-sf", "bound:bound-seconds", "auto"])
-def test_arrivals_that_nanoseconds_do_not_hold(
-    method: str, tmp_path: Path, refused: Refused
-) -> None:
+def test_arrivals_beyond_nanoseconds(method: str, tmp_path: Path, refused: Refused) -> None:
     """A request after 158 years: one line, and in a sweep a row that says so."""
     path = _one(tmp_path, 5e9, 1, 2)
     told = refused(solve, path, "--method", method, "--quiet")
@@ -490,9 +427,7 @@ def test_arrivals_that_nanoseconds_do_not_hold(
     assert "expected at most 4000000000" in table["detail"][0]
 
 
-def test_times_beyond_64_bits_are_no_bug(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_times_beyond_64_bits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """10^9 tokens, each read in every round: true, but nothing that a row can hold."""
     assert solve([_one(tmp_path, 0, 1, 10**9 - 1), "--policy", "mc-sf", "--quiet"]) == 4
     shown = capsys.readouterr()
@@ -514,9 +449,7 @@ def test_a_wrong_bound_beyond_64_bits_is_one() -> None:
 
 
 @pytest.mark.parametrize("more", [[], ["--slo", "ttft:1s"]])
-def test_more_rounds_than_there_are_times_kept_of(
-    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_many_rounds(more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """10^9 rounds of a microsecond: the schedule stands, without serving metrics."""
     path = _one(tmp_path, 0, 1, 10**9 - 1)
     batch_time = ["--batch-time", "affine(base=0.001,token=0)"]

@@ -71,9 +71,7 @@ def test_a_log_without_rounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert not out.exists()
 
 
-def test_the_command_gives_back_the_model_of_the_rounds(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_finds_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Rounds of 5 ms, 0.02 a prompt token and 0.1 a decoding request."""
     rounds = [(p, d) for p in (0, 100, 400, 1000) for d in (1, 5, 20)]
     lines = [_line(k, p, d, 5 + 0.02 * p + 0.1 * d) for k, (p, d) in enumerate(rounds)]
@@ -88,9 +86,7 @@ def test_the_command_gives_back_the_model_of_the_rounds(
     assert read == 0
 
 
-def test_warm_up_rounds_are_left_out_and_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_warm_up_rounds_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two slow rounds of 60 move nothing, also in a compressed log; the farther is named first."""
     rounds = [(37 * k % 400 * (k % 4 == 0), 1 + 7 * k % 20) for k in range(60)]
     times = [5 + 0.02 * p + 0.1 * d for p, d in rounds]
@@ -112,7 +108,7 @@ def test_warm_up_rounds_are_left_out_and_named(
 
 
 def test_rounds_that_no_batch_time_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every third round takes four times as long: the rows are written, no batch time is told."""
+    """Every third round takes four times as long: the rows are written, without a batch time."""
     lines = [_line(k, 0, 1 + k % 9, 5 * (4 if k % 3 == 0 else 1)) for k in range(60)]
     out = tmp_path / "rounds.csv"
     assert main(["rounds", str(_log(tmp_path / "vllm.log", SIZE, *lines)), "--out", str(out)]) == 1

@@ -75,10 +75,7 @@ def test_the_limit_that_binds_is_named(method: str, memory: int, said: str) -> N
 
 
 def test_the_bound_of_few_at_a_time_is_told_apart() -> None:
-    """One of three may run at a time, the long prompt first: a note says what order leaves there.
-
-    The bound of the run is about all schedules, and less than that of a schedule that runs all.
-    """
+    """One of three may run at a time, the long prompt first: a note says what order leaves."""
     requests = [(0, 10, 3), (0, 1, 3), (0, 1, 3)]
     three = tuple(Request(i, *each) for i, each in enumerate(requests))
     instance = Instance("three", 200, three, time_unit="second")
@@ -97,10 +94,7 @@ def test_the_bound_of_few_at_a_time_is_told_apart() -> None:
 
 
 def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
-    """At a request in ten seconds each waits for a round at most; at fifty a second, for two seats.
-
-    Two of the five arrive while a round of 110 ms runs, and the next one is planned already.
-    """
+    """At 0.1 a second each waits for a round at most; at fifty a second, for two seats."""
     wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
     methods = [read_method("vllm-v1(block=1,running=2)"), read_method("svf")]
     swept = rate_sweep(FIVE, (0.1, 50.0), methods, wishes, store=tmp_path / "runs.sqlite")

@@ -9,19 +9,11 @@ from hypothesis import strategies as st
 from support.text import counted, guarded, unguarded, wrapped
 
 
-@pytest.mark.parametrize(
-    ("number", "what", "expected"),
-    [
-        (0, "run", "0 runs"),
-        (1, "instance", "1 instance"),
-        (1_200, "instance", "1,200 instances"),
-        (1, "online policy", "1 online policy"),
-        (2, "online policy", "2 online policies"),
-    ],
-)
-def test_one_and_many(number: int, what: str, expected: str) -> None:
+def test_one_and_many() -> None:
     """Words in y become ies, all others end in s."""
-    assert counted(number, what) == expected
+    assert counted(0, "run") == "0 runs"
+    assert counted(1, "online policy") == "1 online policy"
+    assert counted(1_200, "online policy") == "1,200 online policies"
 
 
 @pytest.mark.parametrize("unit", ["%", "s", "ms", "tokens", "round"])

@@ -1,14 +1,12 @@
 """The randomised attack: engines, formulations, switches and policies against an oracle.
 
-``python -m tools.attack`` draws 10,000 small instances of adversarial shapes (tokens up to 10⁹,
-M/2, M/3, equal requests, late arrivals, s = 0, o = 1, s + o = M), finds each optimum by a search
-that shares nothing with the project but ``Instance``, and runs a handful of methods on each, every
-option drawn.  It is wrong if a bound exceeds the optimum, ``optimal`` is said of another TEL, the
-checker refuses a schedule, a certificate proves less than it says, a policy beats the optimum or
-differs from its transcription, or anything crashes or hangs.
+``python -m tools.attack`` draws 10,000 small instances of adversarial shapes, finds each optimum by
+a search that shares nothing with the project but ``Instance``, and runs a handful of methods on
+each, every option drawn.  A fault is a bound above the optimum, ``optimal`` for another TEL, a
+schedule that the checker refuses, a certificate that proves less than it states, a policy that
+beats the optimum or differs from its transcription, a crash or a hang.
 
-Raw rows go to a file as they come.  The last line is the verdict.  Exit codes: 0 no fault, 1
-faults, 2 bad usage.
+Raw rows go to a file as they come.  The last line is the verdict.
 """
 
 from __future__ import annotations
@@ -71,7 +69,7 @@ def run(
 
 
 def report(rows: list[dict[str, Any]], seed: int) -> int:
-    """Print what was covered and every fault, then the verdict; return the exit code."""
+    """Print the coverage and every fault, then the verdict; return the exit code."""
     kinds, proved, covered = Counter[str](), Counter[str](), Counter[str]()
     for each in (run for row in rows for run in row["runs"]):
         solver = each.get("solver", "policy")
@@ -87,10 +85,8 @@ def report(rows: list[dict[str, Any]], seed: int) -> int:
         print(fault)
     solved = sum(row.get("optimum") is not None for row in rows)
     verdict = f"{len(faults)} faults" if faults else "no fault"
-    print(
-        f"attack: seed {seed}, {solved:,} instances with their optimum, "
-        f"{sum(kinds.values()):,} runs, {verdict}"
-    )
+    runs = f"{solved:,} instances with their optimum, {kinds.total():,} runs"
+    print(f"attack: seed {seed}, {runs}, {verdict}")
     return 1 if faults else 0
 
 

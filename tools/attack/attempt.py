@@ -19,8 +19,8 @@ from tools.attack.shapes import draw_instance
 
 #: Engine runs and policy runs of an instance.
 ENGINE_RUNS, POLICY_RUNS = 5, 6
-#: Seconds that a run may take by its own limit, bounds less since they go on while they improve,
-#: and how much later it counts as hanging: the first run of a process imports.
+#: Limits of a run and of a bound, and the seconds after which it counts as hanging: a process
+#: imports at first.
 SECONDS, BOUND_SECONDS, LATE = 15.0, 2.0, 45.0
 #: Seconds for the oracle and the policies together.
 PLAIN_SECONDS = 120.0
@@ -45,7 +45,7 @@ class Crew:
 
 
 def attempt(crew: Crew, seed: int, number: int) -> dict[str, Any]:
-    """Return the row of the instance of this number: all that was run and all that was wrong."""
+    """Return the row of the instance of this number: all runs and all faults."""
     draws = random.Random(f"{seed}:{number}")
     row: dict[str, Any] = {"number": number, "runs": [], "faults": []}
     for _ in range(DRAWS):

@@ -1,10 +1,10 @@
-"""What is run on an instance: formulations with drawn switches, policies with drawn parameters."""
+"""Methods to run on an instance: formulations and policies with drawn options."""
 
 from __future__ import annotations
 
 import random
 
-from formulations.registry import Formulation, Option, formulations
+from formulations.registry import Option, formulations
 from heuristics.policy import Choice, Parameter
 from heuristics.registry import policies
 from instances import Instance
@@ -42,13 +42,10 @@ MOST = {"moves": 200}
 def draw_formulation(draws: random.Random) -> str:
     """Draw a formulation, two times in three with every option drawn."""
     formulation = draws.choice([each for each in formulations().values() if each.in_rounds])
-    return _with_options(formulation, draws) if draws.random() < 0.67 else formulation.name
-
-
-def _with_options(formulation: Formulation, draws: random.Random) -> str:
-    return format_formulation(
-        formulation, {option.name: _value(option, draws) for option in formulation.options}
-    )
+    if draws.random() >= 0.67:
+        return formulation.name
+    drawn = {option.name: _value(option, draws) for option in formulation.options}
+    return format_formulation(formulation, drawn)
 
 
 def _value(option: Option, draws: random.Random) -> bool | int | float:
@@ -60,8 +57,8 @@ def _value(option: Option, draws: random.Random) -> bool | int | float:
 def draw_policy(draws: random.Random, instance: Instance) -> tuple[str, str | None]:
     """Draw a policy with its parameters, and a prediction where that changes it.
 
-    Those that clear and start again may do so in every round up to the last arrival, since only
-    after it a repeated state is a proof; they are not drawn where that is far away.
+    Policies that clear and start again may do so in every round up to the last arrival; they are
+    not drawn where that is far away.
     """
     last = max(request.arrival for request in instance.requests)
     able = [each for each in policies().values() if last <= FAR or each.name not in RESTARTING]
@@ -78,20 +75,14 @@ def _setting(parameter: Parameter | Choice, draws: random.Random) -> str:
     if isinstance(parameter, Choice):
         return draws.choice(parameter.options)
     high = min(parameter.high, MOST.get(parameter.name, parameter.high))
-    value = draws.choice(
-        (
-            min(parameter.default, high),
-            parameter.low,
-            high,
-            draws.uniform(parameter.low, high),
-            min(parameter.low + draws.randint(0, 5), high),
-        )
-    )
+    near = min(parameter.low + draws.randint(0, 5), high)
+    anywhere = draws.uniform(parameter.low, high)
+    value = draws.choice((min(parameter.default, high), parameter.low, high, anywhere, near))
     return f"{int(value)}" if parameter.integer else f"{value:.6f}"
 
 
 def switches(method: str) -> list[str]:
-    """Return what a method covers: the formulation or policy, and every option's value."""
+    """Return the formulation or policy of a method, and every option's value."""
     name, _, inside = method.partition("(")
     given = dict(entry.split("=") for entry in inside.rstrip(")").split(",") if "=" in entry)
     if name not in formulations():

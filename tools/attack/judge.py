@@ -1,4 +1,4 @@
-"""What is wrong of an engine's run, by its events and the optimum."""
+"""Faults of an engine's run, by its events and the optimum."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def judge(
     method: str,
     events: list[Event],
 ) -> dict[str, Any]:
-    """Return the row of a run: what the product would say of it, and its faults in one line each.
+    """Return the row of a run: its results, and its faults in one line each.
 
     ``known`` are the starts of the schedule that the engine began from.
     """
@@ -54,7 +54,7 @@ def judge(
     if status == "error" or (status == "optimal" and tel != optimum):
         faults.append(f"status {status} with TEL {tel} and bound {bound}")
     row: dict[str, Any] = {"method": method, "tel": tel, "bound": bound, "status": status}
-    # More than one event may tell of the same fault.
+    # Several events may have the same fault.
     row["faults"] = list(dict.fromkeys(f"{fault}, optimum {optimum}" for fault in faults))
     if state.notes:
         row["notes"] = state.notes
@@ -62,12 +62,12 @@ def judge(
 
 
 def _certificate_faults(instance: Instance, optimum: int, document: dict[str, Any]) -> list[str]:
-    """Evaluate the certificate of a bound: it must prove what it says, and nothing false."""
+    """Evaluate the certificate of a bound: it must prove its value, and nothing false."""
     try:
         certificate = read_certificate(document)
         proved = evaluate(instance, certificate)
     except TooLongError:
-        # How many sets of requests a reader's sweep meets is known only when it has met them.
+        # The sets of requests that a reader's sweep meets are known only at its end.
         return []
     except CertificateError as error:
         return [f"its certificate is refused: {error}"]

@@ -7,7 +7,7 @@ from itertools import count
 
 from instances import Instance
 
-#: What is decided: the round, the requests not started, the tokens held at the times after it.
+#: The round, the requests not started, the tokens held at the times after it.
 State = tuple[int, int, tuple[int, ...]]
 
 
@@ -16,13 +16,12 @@ def best_first_optimum(
 ) -> tuple[int, tuple[int, ...]] | None:
     """Return the least TEL (rounds) and start rounds that attain it; None beyond so many states.
 
-    Shares nothing with ``brute_force``, which places one request after the other: here every
-    state says what is held from a round on, and every set of arrived requests that fits may start
-    in it, the empty one too.  States are taken by their latency so far plus the latency of all
-    others if each started as soon as it may; that is never too much and never falls along a way,
-    so the first state in which nothing is left is optimal.  Of two ways to one state the first
-    taken is the cheaper one.  Rounds in which nothing can start since nothing has arrived are
-    passed over; no other argument is used.
+    It shares nothing with ``brute_force``, which places one request after the other: a state has
+    the tokens held from a round on, and every set of arrived requests that fits may start in it.
+    States are taken by their latency so far plus the least latency of all others.  That never
+    exceeds the truth and never falls along a way, so the first state without a request left is
+    optimal, and the first way to a state is the cheapest.  Rounds in which no request has arrived
+    are passed over; no other argument is used.
     """
     requests = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
     memory = instance.memory

@@ -25,7 +25,7 @@ from tools.attack.oracle import best_first_optimum
 
 #: The transcriptions go round by round, so only where arrivals are not far.
 LITERAL_UP_TO = 2_000
-#: Those that take prompts and outputs of any size.
+#: Policies with a transcription for prompts and outputs of any size.
 TRANSCRIBED = {"fcfs", "mc-benchmark", "mc-sf", "mc-sf-total", "svf"}
 
 
@@ -39,7 +39,7 @@ def answer(instance: Instance, calls: list[list[Any]]) -> dict[str, Any]:
 def _run(
     instance: Instance, optimum: int, method: str, prediction: str | None, seed: int
 ) -> dict[str, Any]:
-    """Run one policy; its row names what is wrong of it."""
+    """Run one policy; return its row with its faults."""
     call = read_method(with_prediction(method, prediction)).call
     assert call is not None
     advice = None

@@ -7,7 +7,7 @@ import random
 from instances import Instance, Request
 from instances.model import MAX_ARRIVAL, MAX_TOKENS
 
-#: How the tokens of the requests relate to M.
+#: Relations of the tokens to M.
 KINDS = (
     "any",
     "near a fraction of M",

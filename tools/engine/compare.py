@@ -2,10 +2,8 @@
 
 ``python -m tools.engine.compare LEDGER...`` reads files of the format ``vllm-ledger/1``, one JSON
 object or one a line, and runs ``vllm-v1`` or ``vllm-priority`` with the limits that each states.
-A ledger is identical if every step has the same requests with the same tokens and begins at the
-same time, if every request has the same start, first token, completion and number of preemptions,
-and if the checker accepts the schedule.  Exit codes: 0 all identical, 1 some differ, 2 bad usage or
-a bad file.
+In an identical ledger every step has the same requests, tokens and beginning, every request has the
+same start, first token, completion and number of preemptions, and the checker accepts the schedule.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ _ROUND, _SECOND = (10**12, 0, 0, 0, 0), 10**9
 
 
 def ledgers(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield name and content of each ledger of a file; a FileError if it holds something else."""
+    """Yield name and content of each ledger of a file; raise FileError for other content."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         texts = lines if path.suffix == ".jsonl" else ["\n".join(lines)]

@@ -1,7 +1,7 @@
-"""Record ledgers of the scheduler of an installed vLLM, which needs no model, no GPU and no kvopt.
+"""Record ledgers of the scheduler of an installed vLLM, without model, GPU and kvopt.
 
 ``python record.py WHAT --limits JSON --out FILE`` appends a line for each ledger; WHAT is the file
-of an instance, or GROUP:COUNT:SEED for instances that are drawn (README.md).
+of an instance, or GROUP:COUNT:SEED for drawn instances (README.md).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ CONFIG = EngineArgs(
 
 @dataclass
 class Outcome:
-    """What a step gives: a future whose result moves the clock to the end of the step."""
+    """Outcome of a step: a future whose result moves the clock to the end of the step."""
 
     run: Run
     step: int
@@ -66,7 +66,7 @@ class Outcome:
     sampled: dict[str, list[int]]
 
     def result(self) -> ModelRunnerOutput:
-        """Return what the engine sees of the step."""
+        """Return the engine's view of the step."""
         self.run.time, self.run.returned = max(self.run.time, self.end), self.step
         places = {name: place for place, name in enumerate(self.sampled)}
         return ModelRunnerOutput(list(places), places, list(self.sampled.values()))
@@ -86,11 +86,9 @@ class Run:
         self.time = self.free = self.returned = 0
         self.steps: list[list[Any]] = []
         self.requests: dict[str, Request] = {}
-        #: Tokens made, preemptions when the prompt was complete, and what the ledger tells of each.
-        self.made: dict[str, int] = {}
-        self.decodes: dict[str, int] = {}
-        self.start: dict[str, int] = {}
-        self.first: dict[str, int] = {}
+        #: Tokens made, preemptions when the prompt was complete, and the ledger's entries of each.
+        self.made, self.decodes = dict[str, int](), dict[str, int]()
+        self.start, self.first = dict[str, int](), dict[str, int]()
         self.done: dict[str, tuple[int, int]] = {}
         self.engine = self.make_engine()
 
@@ -204,14 +202,11 @@ class Run:
     def ledger(self) -> dict[str, Any]:
         """Return the ledger of the run (format ``vllm-ledger/1``)."""
         stuck = self.drive()
-        found = [
-            (self.start.get(x), self.first.get(x), *self.done.get(x, (None, None)))
-            for x in map(str, range(len(self.rows)))
-        ]
-        gone = [
-            self.requests[str(x)].num_preemptions if str(x) in self.requests else 0
-            for x in range(len(self.rows))
-        ]
+        rows = []
+        for place, name in enumerate(map(str, range(len(self.rows)))):
+            ends = self.done.get(name, (None, None))
+            gone = self.requests[name].num_preemptions if name in self.requests else 0
+            rows.append([place, self.start.get(name), self.first.get(name), *ends, gone])
         kind = type(self.engine.scheduler)
         return {
             "format": "vllm-ledger/1",
@@ -221,14 +216,14 @@ class Run:
             "batch_time_picoseconds": self.batch_time or "rounds: every step takes 1",
             "steps": len(self.steps),
             "stuck": stuck,
-            "requests": [[x, *row, gone[x]] for x, row in enumerate(found)],
+            "requests": rows,
             "scheduled": self.steps,
             "instance": self.instance,
         }
 
 
 def draw(group: str, number: int, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Draw an instance and the limits of a group, which is a string of letters (README)."""
+    """Draw an instance and the limits of a group, a string of letters (README)."""
     rng = random.Random(f"{group} {number} {seed}")
     block, blocks = rng.choice([1, 16]), rng.randint(4, 80)
     peak = (blocks - 1) * block
@@ -245,25 +240,20 @@ def draw(group: str, number: int, seed: int) -> tuple[dict[str, Any], dict[str, 
             rows[-1] |= {"output_lower": rng.randint(1, output), "output_upper": upper}
         arrival += rng.randint(0, gap) * (rng.randint(20, 100) if "t" in group else 1)
     most = max(row["prompt"] + row["output"] for row in rows)
+    unchunked: dict[str, Any] = {"enable_chunked_prefill": False}
     chosen: dict[str, dict[str, Any]] = {
         "s": {"max_num_seqs": rng.choice([1, 2, 3, 4, 6, 8])},
         "w": {"watermark": rng.choice([0.01, 0.02, 0.05, 0.1, 0.2])},
         "c": {"max_num_batched_tokens": rng.choice([4, 7, 8, 16, 32, 64, 128])},
         "l": {"long_prefill_token_threshold": rng.choice([2, 4, 8, 16, 32])},
-        "n": {
-            "enable_chunked_prefill": False,
-            "max_num_batched_tokens": rng.randint(most, 2 * most),
-        },
+        "n": {"max_num_batched_tokens": rng.randint(most, 2 * most)} | unchunked,
         "k": {"prefix_caching": True},
         "y": {"policy": "priority"},
         "e": {"stop_tokens": True},
         "a": {"asynchronous": True},
     }
-    limits: dict[str, Any] = {
-        "num_blocks": blocks,
-        "block_size": block,
-        "max_num_batched_tokens": 1 << 20,
-    }
+    limits: dict[str, Any] = {"num_blocks": blocks, "block_size": block}
+    limits["max_num_batched_tokens"] = 1 << 20
     for letter in group:
         limits |= chosen.get(letter, {})
     name = f"{group}_{number}_{seed}"
@@ -277,13 +267,11 @@ def draw(group: str, number: int, seed: int) -> tuple[dict[str, Any], dict[str, 
 
 
 def main() -> None:
-    """Record what is asked for."""
+    """Record the ledgers of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("what", help="the file of an instance, or GROUP:COUNT:SEED")
     parser.add_argument("--limits", type=json.loads, default={}, help='as {"num_blocks": 1024}')
-    parser.add_argument(
-        "--out", type=Path, required=True, help="a line for each ledger is appended"
-    )
+    parser.add_argument("--out", type=Path, required=True, help="the file of ledgers")
     asked = parser.parse_args()
     if asked.what.count(":") == 2:
         group, count, seed = asked.what.split(":")

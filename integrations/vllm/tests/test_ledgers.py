@@ -22,7 +22,6 @@ Ledger = dict[str, Any]
 
 
 def ledgers(pattern: str) -> list[Ledger]:
-    """Return the ledgers of the files of such names."""
     files = sorted(LEDGERS.glob(f"{pattern}.jsonl"))
     assert files
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
@@ -69,13 +68,13 @@ def test_the_queue_admits_whom_the_engine_admitted(ledger: Ledger, own_policies:
         assert not ahead or full or spent or not replay.queue
         replay.run(begin, batch)
     assert not replay.requests
-    assert len(replay.queue) == 0
+    assert not len(replay.queue)
     assert not ahead or {row[5] for row in ledger["requests"]} == {0}
 
 
 @dataclass(eq=False, kw_only=True)
 class Served(Seen):
-    """A request, and how much of its run is computed."""
+    """A request, and the computed tokens of its run."""
 
     position: int
     output: int
@@ -83,13 +82,12 @@ class Served(Seen):
 
     @property
     def over(self) -> bool:
-        """Whether its last token is made, or in flight."""
         return self.num_output_tokens == self.output
 
 
 @dataclass
 class Replay:
-    """What the engine knew when it planned each step of a ledger."""
+    """The engine's knowledge at the plan of each step of a ledger."""
 
     ledger: Ledger
     runs: dict[int, Served] = field(default_factory=dict)
@@ -97,32 +95,24 @@ class Replay:
     end: int = -1
 
     def __post_init__(self) -> None:
-        engine = self.ledger["engine"]
+        engine, ahead = self.ledger["engine"], int(self.ledger["asynchronous"])
+        settings, blocks = engine["kvopt"], engine["num_blocks"] - 1
         self.queue = make_queue(
-            engine["kvopt"],
-            engine["num_blocks"] - 1,
-            engine["block_size"],
-            int(self.ledger["asynchronous"]),
-            lambda: list(self.runs.values()),
+            settings, blocks, engine["block_size"], ahead, lambda: list(self.runs.values())
         )
         seconds = self.ledger["instance"].get("time_unit") == "second"
         self.unit = 10**9 if seconds else 1
         rows = enumerate(self.ledger["instance"]["requests"])
-        self.requests = [
-            Served(
-                num_prompt_tokens=row["prompt"],
-                max_tokens=row["output_upper"] if engine["stop_tokens"] else row["output"],
-                sampling_params=SimpleNamespace(extra_args=row),
-                arrival_time=row["arrival"] * self.unit,
-                position=place,
-                output=row["output"],
-            )
-            for place, row in rows
-        ]
+        self.requests = []
+        for place, row in rows:
+            most = row["output_upper"] if engine["stop_tokens"] else row["output"]
+            seen = (row["prompt"], most, SimpleNamespace(extra_args=row))
+            arrival = row["arrival"] * self.unit
+            request = Served(*seen, arrival_time=arrival, position=place, output=row["output"])
+            self.requests.append(request)
         self.requests.sort(key=lambda each: each.arrival_time)
 
     def preempt(self, batch: dict[int, int]) -> None:
-        """Put back all that are not in a step, or are there with all their tokens again."""
         for place, each in reversed(list(self.runs.items())):
             if not each.over and batch.get(place) != 1:
                 del self.runs[place]
@@ -130,7 +120,6 @@ class Replay:
                 self.queue.prepend_request(each)
 
     def plan(self, begin: int, count: int) -> list[int]:
-        """Return the next so many requests that the queue lets into a step."""
         planned_early = self.ledger["asynchronous"] and begin == self.end
         if planned_early:
             self.arrive(self.begin)
@@ -142,12 +131,10 @@ class Replay:
         return list(self.admit(count))
 
     def arrive(self, until: int) -> None:
-        """Add all that have arrived to the queue."""
         while self.requests and self.requests[0].arrival_time <= until:
             self.queue.add_request(self.requests.pop(0))
 
     def admit(self, count: int) -> Iterator[int]:
-        """Take requests out of the queue as the engine does."""
         for _ in range(count):
             if not self.queue:
                 return
@@ -157,7 +144,7 @@ class Replay:
             yield head.position
 
     def run(self, begin: int, batch: list[list[int]]) -> None:
-        """Let a step pass: what had ended before it holds nothing when the next is planned."""
+        # Requests that ended before the step hold nothing at the next plan.
         scheduled = [position for position, _ in batch]
         self.runs = {p: each for p, each in self.runs.items() if p in scheduled or not each.over}
         for position, tokens in batch:

@@ -122,7 +122,7 @@ def one_after_the_other(found: Sequence[list[Item]]) -> Fraction:
 
 
 def ends_of_groups(found: Sequence[list[Item]]) -> list[bool]:
-    """Tell of each batch whether a group of Proof 4.9 ends: one request more would not raise F."""
+    """Return for each batch whether a group of Proof 4.9 ends: one more would not raise F."""
     ends = []
     for batch, after in pairwise(found):
         total, n = sum(item.output for item in batch), len(batch)

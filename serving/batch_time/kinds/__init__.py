@@ -1,1 +1,1 @@
-"""One batch-time model a file: a docstring whose first line tells of it, and a ``KIND``."""
+"""One batch-time model a file: a docstring whose first line is the summary, and a ``KIND``."""

@@ -1,7 +1,7 @@
 """Computed for a model and GPUs from sizes, bandwidth and operations a second; not measured.
 
-The factors and their sources are in ``serving.deployments``.  Its numbers are never changed: a
-stored schedule names them by model, GPU and tp alone.
+The factors are in ``serving.deployments`` and never change: a stored schedule names only model, GPU
+and tp.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ORIGIN = "computed from sizes, bandwidth and operations a second (docs/gpus.md)
 def _build(options: dict[str, str]) -> BatchTime:
     tp = whole(f"{_NAME}, tp", options["tp"])
     try:
-        model, gpu = known(options["model"], options["gpu"])
+        model, gpu = known("model", options["model"], MODELS), known("GPU", options["gpu"], GPUS)
         served = served_by(model, gpu, tp)
     except DeploymentError as error:
         raise BatchTimeError(f"{_NAME}: {error}") from None

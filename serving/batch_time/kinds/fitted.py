@@ -1,20 +1,20 @@
 """Fitted to a CSV of measured rounds (prefill, decode, kv, seconds[, square]), in two stages.
 
-Rounds that only decode give the time of a round, a request and a token read; what is left of the
-others is that of the prompts.  So no grid of large prompts moves what most rounds of a run take,
-which only decode.  There errors count relative to the round, since each makes a token of its
-requests; with prompts they count in seconds, which add up to the time before a first token.
+Rounds that only decode give the time of a round, a request and a token read; the rest of the others
+is the time of the prompts.  So no grid of large prompts moves the decoding rounds, the most of a
+run.  Errors of decoding rounds are relative; with prompts they count in seconds, which add up
+to the time before a first token.
 
-Logs have rounds that took longer than the batch explains: kernels compile at first use, a host is
-paused.  So each stage is a reweighted one (Rousseeuw and Leroy, Robust Regression and Outlier
-Detection, 1987, section 1.2).  A start minimizes the sum of |log(measured / predicted)|, which one
-slow round raises by little.  Rows far from it, on the scale of the median deviation, are left out
-and named.  The others are fitted by least squares without negative coefficients (Lawson, Hanson).
+Logs have slow rounds: kernels compile at first use, a host is paused.  So each stage is a
+reweighted one (Rousseeuw and Leroy, Robust Regression and Outlier Detection, 1987, section 1.2).  A
+start minimizes the sum of |log(measured / predicted)|, which one slow round raises by little.  Rows
+far from it, on the scale of the median deviation, are left out and named.  The others are fitted by
+least squares without negative coefficients (Lawson, Hanson).
 
-Every fifth row is first held out: the model of the others predicts it, and the mean absolute error,
-relative to what was measured, is told; rows that are left out do not count.  The numbers themselves
-come from all other rows, in whole picoseconds, and the model is named by them: ``linear(...)``, so
-that a schedule does not depend on the file.
+Every fifth row is first held out: the model of the others predicts it, and the message has the mean
+absolute error relative to the measured time; rows that are left out do not count.  The coefficients
+come from all other rows, in whole picoseconds, and name the model, ``linear(...)``, so that a
+schedule does not depend on the file.
 """
 
 from __future__ import annotations
@@ -24,13 +24,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.batch_time import (
-    MOST_PICOSECONDS,
-    PICOSECONDS,
-    BatchTime,
-    BatchTimeError,
-    Range,
-)
+from instances.batch_time import MOST_PICOSECONDS, PICOSECONDS, BatchTime, BatchTimeError, Range
 from serving.batch_time.batch_time_kind import BatchTimeKind
 from serving.batch_time.kinds.linear import linear
 from support.inputs import LARGEST
@@ -45,26 +39,23 @@ _FEWEST = 10
 _LARGEST = 1e15
 #: The start's loss is nearly linear beyond this deviation, as logarithm.
 _NEARLY_EXACT = 0.01
-#: Rows that the start looks at, drawn where there are more.
 _START_ROWS = 20_000
 #: The standard deviation of normal errors, of their median absolute deviation.
 _OF_MAD = 1.4826
 #: A row is left out that is off by so many standard deviations (Iglewicz and Hoaglin, How to Detect
 #: and Handle Outliers, 1993) and by this factor.
 _DEVIATIONS, _LEAST_FACTOR = 3.5, 1.25
-#: Smallest share of rows that a fit must be of.
 _FEWEST_KEPT = 0.75
-#: Largest held-out error.  A time that is computed without any measurement may be off by a third
-#: (docs/gpus.md), so a fit that is off by more is worth less than none.
+#: Largest held-out error: a computed batch time may be off by a third (docs/gpus.md).
 _MOST_ERROR = 1 / 3
-#: Rows that a message names, and how many are too few for a coefficient to rest on.
+#: Rows in a message, and rows that are too few for a coefficient.
 _NAMED = _FEW = 5
 
 Rows = NDArray[np.float64]
 
 
 class UnfitError(BatchTimeError):
-    """No batch time of this form fits the rows that were measured."""
+    """No batch time of this form fits the measured rows."""
 
 
 def _build(path: str) -> BatchTime:
@@ -74,8 +65,9 @@ def _build(path: str) -> BatchTime:
         raise BatchTimeError(f"{where}: expected at least {_FEWEST} rows, found {len(rows)}")
     rows[:, 3] = np.maximum(rows[:, 3], 0.1 / PICOSECONDS)
     held_out = np.arange(len(rows)) % _FOLD == _FOLD - 1
-    # The model that is told and the one that is judged are made in the same way.
-    apart = _apart(rows[~held_out])
+    # The final and the judged model have the same stages: two need rows with prompts and without.
+    some = np.count_nonzero(rows[~held_out, 0])
+    apart = bool(min(some, np.count_nonzero(~held_out) - some) >= _FEW)
     coefficients, off = _solve(rows, apart)
     if max(coefficients) > MOST_PICOSECONDS:
         raise BatchTimeError(f"{where}: expected rounds of at most 10^6 seconds")
@@ -86,36 +78,8 @@ def _build(path: str) -> BatchTime:
     errors = np.abs(_seconds(judged, others) / judged[:, 3] - 1)
     error = float(np.mean(errors)) if len(errors) else math.inf
     kept = len(rows) - int(off.sum())
-    told = f"fitted to {len(rows)} rows"
-    if kept < len(rows):
-        told = f"fitted to {kept} of {len(rows)} rows"
-    told += f", held-out error {100 * error:.1f} %{_left_out(rows, off, coefficients)}"
-    if kept < _FEWEST_KEPT * len(rows) or error > _MOST_ERROR:
-        raise UnfitError(
-            f"{where}: no batch time fits (expected {100 * _FEWEST_KEPT:.0f} % of the rows with "
-            f"an error of at most {100 * _MOST_ERROR:.0f} %): {told}"
-        )
-    for name, column in zip(("prompts", "decoding requests"), rows[~off].T, strict=False):
-        if (seen := int(np.count_nonzero(column))) < _FEW:
-            told += f"; {name} in {counted(seen, 'row')} only"
-    largest = rows.max(axis=0)
-    measured_to = Range(*(math.ceil(value) for value in largest[:3]))
-    return linear(coefficients, measured_to, told)
-
-
-def _factors(rows: Rows) -> Rows:
-    """Return what the coefficients multiply: 1, prefill, square, decode, kv; shape (rows, 5)."""
-    return np.stack([np.ones(len(rows)), rows[:, 0], rows[:, 4], rows[:, 1], rows[:, 2]], axis=1)
-
-
-def _seconds(rows: Rows, coefficients: tuple[int, ...]) -> Rows:
-    """Return what the model predicts of each row; a tenth of a picosecond at least."""
-    picoseconds: Rows = np.maximum(_factors(rows) @ np.array(coefficients, dtype=float), 0.1)
-    return picoseconds / PICOSECONDS
-
-
-def _left_out(rows: Rows, off: NDArray[np.bool_], coefficients: tuple[int, ...]) -> str:
-    """Return the rows that are left out in words, the farthest first; empty without one."""
+    of_all = f"{kept} of {len(rows)}" if kept < len(rows) else f"{kept}"
+    origin = f"fitted to {of_all} rows, held-out error {100 * error:.1f} %"
     predicted, measured = _seconds(rows, coefficients), rows[:, 3]
     farthest = np.argsort(-np.abs(np.log(measured / predicted)), kind="stable")
     named = [
@@ -123,14 +87,30 @@ def _left_out(rows: Rows, off: NDArray[np.bool_], coefficients: tuple[int, ...])
         for k in farthest
         if off[k]
     ]
-    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
-    return f"; left out: {', '.join(named[:_NAMED] + more)}" if named else ""
+    if len(named) > _NAMED:
+        named[_NAMED:] = [f"{len(named) - _NAMED} more"]
+    origin += f"; left out: {', '.join(named)}" if named else ""
+    if kept < _FEWEST_KEPT * len(rows) or error > _MOST_ERROR:
+        raise UnfitError(
+            f"{where}: no batch time fits (expected {100 * _FEWEST_KEPT:.0f} % of the rows with "
+            f"an error of at most {100 * _MOST_ERROR:.0f} %): {origin}"
+        )
+    for name, column in zip(("prompts", "decoding requests"), rows[~off].T, strict=False):
+        if (seen := int(np.count_nonzero(column))) < _FEW:
+            origin += f"; {name} in {counted(seen, 'row')} only"
+    measured_to = Range(*(math.ceil(value) for value in rows.max(axis=0)[:3]))
+    return linear(coefficients, measured_to, origin)
 
 
-def _apart(rows: Rows) -> bool:
-    """Tell whether there are rows enough with prompts, and without, for two stages."""
-    prompts = np.count_nonzero(rows[:, 0])
-    return bool(min(prompts, len(rows) - prompts) >= _FEW)
+def _factors(rows: Rows) -> Rows:
+    """Return the factors of the coefficients: 1, prefill, square, decode, kv; shape (rows, 5)."""
+    return np.stack([np.ones(len(rows)), rows[:, 0], rows[:, 4], rows[:, 1], rows[:, 2]], axis=1)
+
+
+def _seconds(rows: Rows, coefficients: tuple[int, ...]) -> Rows:
+    """Return the predicted seconds of each row; a tenth of a picosecond at least."""
+    picoseconds: Rows = np.maximum(_factors(rows) @ np.array(coefficients, dtype=float), 0.1)
+    return picoseconds / PICOSECONDS
 
 
 def _solve(rows: Rows, apart: bool) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
@@ -148,11 +128,10 @@ def _solve(rows: Rows, apart: bool) -> tuple[tuple[int, ...], NDArray[np.bool_]]
 
 
 def _stage(factors: Rows, measured: Rows, before: Rows) -> tuple[Rows, NDArray[np.bool_]]:
-    """Return the coefficients of seconds on top of those before, and which rows are left out."""
+    """Return the coefficients of seconds on top of those before, and the rows left out."""
     from scipy.optimize import least_squares
 
-    sizes = np.maximum(factors.max(axis=0), 1.0)
-    scaled = factors / sizes
+    scaled = factors / np.maximum(factors.max(axis=0), 1.0)
     drawn = np.random.default_rng(0).permutation(len(measured))[:_START_ROWS]
     some, seconds, known = scaled[drawn], measured[drawn], before[drawn]
     size = np.median(seconds / some.sum(axis=1))
@@ -184,7 +163,7 @@ def nonnegative(factors: Rows, measured: Rows, weights: Rows) -> Rows:
 
 def _read(path: str) -> Rows:
     """Return prefill, decode, kv, seconds and square of each row, shape (rows, 5)."""
-    # What reads traces is not needed to name a batch time.
+    # A batch time by numbers needs no reader of traces.
     from serving.traces.numbers import exact
     from serving.traces.report import TraceError
     from serving.traces.stream import TraceStream
@@ -203,7 +182,7 @@ def _read(path: str) -> Rows:
                             stream.refuse(f"expected a number of at least 0, found {shown!r}", row)
                     if not found[3]:
                         stream.refuse("expected more than 0 seconds, found 0", row)
-                    # Without the column nothing is known of squares, so they are given no time.
+                    # Without the column squares take no time.
                     rows.append([*found, 0][:5])
     except TraceError as error:
         raise BatchTimeError(f"batch time {_NAME}, {error}") from None

@@ -1,19 +1,17 @@
 """Llama-2-70B on two A100, fitted to Vidur's profiles: held-out error 2.8 % (mean, absolute).
 
-Least squares on 12,000 batches that were composed of the profiled operators.  The profiles reach
-to batches of 4,096 prompt tokens, 128 decoding requests and contexts of 4,096 tokens; beyond
-these the numbers are an extrapolation.  ``scale`` multiplies all of them: a calibration against
-measured latencies, not a measurement.
+Least squares on 12,000 batches of the profiled operators.  The profiles reach to batches of 4,096
+prompt tokens, 128 decoding requests and contexts of 4,096 tokens; beyond these the numbers are an
+extrapolation.  ``scale`` multiplies all of them: a calibration against measured latencies.
 
-The model groups its queries on 8 KV heads, and so do the profiles: a token read takes 144 ns in the
-fit, in which two A100 (2.039 TB/s each) read 587 kB.  With 8 KV heads a token has 328 kB, with 64,
-as jaillet2025_v1 counts, 2,621 kB.  The memory that belongs to these rounds is therefore that of 8
-KV heads, 61,035 tokens by that paper's own formula, and not its 16,492
-(``serving.kv_memory``, docs/errata.md E14).
+A token read takes 144 ns in the fit, in which two A100 (2.039 TB/s each) read 587 kB.  With 8 KV
+heads a token has 328 kB, with 64, as jaillet2025_v1 counts, 2,621 kB.  So the memory of these
+rounds is of 8 KV heads, 61,035 tokens, and not 16,492 (``serving.kv_memory``, docs/errata.md E14).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from instances.batch_time import BatchTime, BatchTimeError, Range, decimal
@@ -40,15 +38,13 @@ def _build(options: dict[str, str]) -> BatchTime:
     numerator = scale * 10**_PLACES
     if numerator.denominator != 1:
         raise BatchTimeError(f"{_NAME}: expected a scale of at most {_PLACES} decimals")
+    name, origin = _NAME, "Vidur's profiles of Llama-2-70B on two A100, held-out error 2.8 %"
+    if scale != 1:
+        written = decimal(int(numerator), _PLACES)
+        name, origin = f"{_NAME}(scale={written})", f"{origin}, times {written}"
     base, prefill, square, decode, read = (round(scale * value) for value in _COEFFICIENTS)
-    written = decimal(int(numerator), _PLACES)
-    name = _NAME if scale == 1 else f"{_NAME}(scale={written})"
-    measured = "Vidur's profiles of Llama-2-70B on two A100, held-out error 2.8 %"
-    origin = measured if scale == 1 else f"{measured}, times {written}"
-    numbers = (base, prefill, square, decode, read)
-    return BatchTime(
-        name, *numbers, range=_RANGE, origin=origin, served=LLAMA2_70B_2XA100, gpu=DEFAULT_GPU
-    )
+    model = BatchTime(name, base, prefill, square, decode, read, _RANGE, origin)
+    return replace(model, served=LLAMA2_70B_2XA100, gpu=DEFAULT_GPU)
 
 
 KIND = BatchTimeKind(_NAME, _build, options=(Option("scale", "1", "multiplies every coefficient"),))

@@ -1,7 +1,6 @@
-"""Readers of traces, found by looking into this folder: adding one is adding a file.
+"""Readers of traces, one file each, named after its format.
 
-The file is named after the format, its docstring's first line is the summary, and its ``READER`` is
-a :class:`serving.traces.reader.Reader`.
+The docstring's first line is the summary, ``READER`` a :class:`serving.traces.reader.Reader`.
 """
 
 from __future__ import annotations

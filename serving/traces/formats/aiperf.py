@@ -32,27 +32,28 @@ class RecordsReader(ResultReader):
     units = f"{start}: nanoseconds"
 
     def claims(self, head: str) -> bool:
-        """Tell whether it begins as a record, or as the file of totals."""
+        """Check if it begins as a record, or as the file of totals."""
         return super().claims(head) or self.names(head) >= _TOTALS
 
     def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
-        """Return the requests; nothing is said of the engine."""
+        """Return the requests; the engine is not stated."""
         del run
         if self.names(stream.head) >= _TOTALS:
             stream.refuse("expected records, found totals only: they are in profile_export.jsonl")
-        return [self._timed(stream, *each) for each in records_of(stream)], UNSTATED
-
-    def _timed(self, stream: TraceStream, row: int, record: dict[str, Any]) -> Timed:
-        metadata, metrics = record.get("metadata"), record.get("metrics")
-        if not isinstance(metadata, dict):
-            stream.refuse("expected an object metadata, found none", row)
-        [start] = read_times(stream, [row], self.start, _NANOSECONDS, [at(metadata, self.start)])
-        reason = Reason.WARM_UP if at(metadata, "benchmark_phase") == "warmup" else Reason.NONE
-        if record.get("error") is not None or at(metadata, "was_cancelled") is True:
-            reason = Reason.FAILED
-        prompt, output = (at(metrics, f"{which}_sequence_length", "value") for which in _LENGTHS)
-        first, last = (_time(at(metrics, key)) for key in _ENDS)
-        return Timed(row, prompt, output, start, first, last, reason)
+        found = []
+        for row, record in records_of(stream):
+            metadata, metrics = record.get("metadata"), record.get("metrics")
+            if not isinstance(metadata, dict):
+                stream.refuse("expected an object metadata, found none", row)
+            written = [metadata.get(self.start)]
+            [start] = read_times(stream, [row], self.start, _NANOSECONDS, written)
+            reason = Reason.WARM_UP if metadata.get("benchmark_phase") == "warmup" else Reason.NONE
+            if record.get("error") is not None or metadata.get("was_cancelled") is True:
+                reason = Reason.FAILED
+            prompt, output = (at(metrics, f"{each}_sequence_length", "value") for each in _LENGTHS)
+            first, last = (_time(at(metrics, key)) for key in _ENDS)
+            found.append(Timed(row, prompt, output, start, first, last, reason))
+        return found, UNSTATED
 
 
 def _time(metric: Any) -> int | None:

@@ -1,4 +1,4 @@
-"""Alibaba's Bailian (Qwen): JSON lines with seconds and tokens, told by chat_id, parent_chat_id.
+"""Alibaba's Bailian (Qwen): JSON lines with seconds and tokens, known by chat_id, parent_chat_id.
 
 Keys ``chat_id``, ``parent_chat_id``, ``timestamp`` (seconds since the first), ``input_length``,
 ``output_length``, ``type``, ``turn`` and ``hash_ids``, the ids of the prompt's blocks of 16 tokens

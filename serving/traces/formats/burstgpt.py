@@ -9,9 +9,5 @@ from serving.traces.numbers import SECONDS
 from serving.traces.table import TableReader
 
 READER = TableReader(
-    prompt="Request tokens",
-    output="Response tokens",
-    time="Timestamp",
-    unit=SECONDS,
-    failures=True,
+    prompt="Request tokens", output="Response tokens", time="Timestamp", unit=SECONDS, failures=True
 )

@@ -32,8 +32,8 @@ class GuideReader(ResultReader):
         runs = at(objects_of(stream)[0], "benchmarks")
         if not isinstance(runs, list):
             stream.refuse("expected a list benchmarks, found none")
-        told = [text_at(each, "config", "strategy", "type_") for each in runs]
-        report = chosen(stream, runs, run, told)
+        labels = [text_at(each, "config", "strategy", "type_") for each in runs]
+        report = chosen(stream, runs, run, labels)
         found: list[Timed] = []
         for status in _STATUS:
             listed = at(report, "requests", status)
@@ -44,7 +44,7 @@ class GuideReader(ResultReader):
                 start = time_between(0, at(times, self.start), SECONDS)
                 if start is None and status == _STATUS[0]:
                     read_times(stream, [row], self.start, SECONDS, [at(times, self.start)])
-                # One that failed may have none: it stands where the one above does.
+                # A failed request may have none and gets the start above.
                 start = start or (found and found[-1].start) or 0
                 prompt, output = at(request, "prompt_tokens"), at(request, "output_tokens")
                 first, last = (time_between(start, at(times, key), SECONDS) for key in _ENDS)

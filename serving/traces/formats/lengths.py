@@ -1,6 +1,6 @@
 """Lengths without arrivals: a CSV of tokens, as Vidur's of arXiv summaries.
 
-Columns ``num_prefill_tokens,num_decode_tokens``, others beside them but no ``arrived_at``
+Columns ``num_prefill_tokens,num_decode_tokens`` and others, but no ``arrived_at``
 (data/processed_traces of microsoft/vidur).
 """
 

@@ -1,13 +1,12 @@
-"""LLMServingSim's measured runs: requests.jsonl, or its folder, with meta.json beside it.
+"""LLMServingSim's measured runs: requests.jsonl, or its folder, with meta.json.
 
 Keys ``input_toks``, ``output_toks``, ``arrival_time`` (seconds on the wall clock), ``queued_ts``,
 ``first_token_ts`` and ``last_token_ts`` (seconds on the engine's clock), as the bench folder of
-casys-kaist/LLMServingSim records vLLM.  The clocks differ by the least time from an arrival to its
-queueing, as if that request had been queued at once.  The other file has the engine's settings.
+casys-kaist/LLMServingSim records vLLM.  The least time from an arrival to its queueing is taken as
+the difference of the clocks.  The other file has the engine's settings.
 """
 
 from pathlib import Path
-from typing import Any
 
 from serving.deployments import UNSTATED, EngineSettings
 from serving.traces.numbers import SECONDS
@@ -36,24 +35,15 @@ class RecordedReader(ResultReader):
         rows, records = zip(*listed, strict=True)
         written = [each.get(self.start) for each in records]
         arrivals = read_times(stream, rows, self.start, SECONDS, written)
-
-        def after(arrival: int, record: dict[str, Any], key: str) -> int | None:
-            return time_between(arrival, record.get(key), SECONDS)
-
-        pairs = [*zip(arrivals, records, strict=True)]
-        queued = [
-            wait
-            for pair in pairs
-            # A 0 is no time of its clock, but of a request that was never queued.
-            if time_between(0, pair[1].get("queued_ts"), SECONDS)
-            and (wait := after(*pair, "queued_ts")) is not None
-        ]
-        if not queued:
+        queued = [time_between(0, each.get("queued_ts"), SECONDS) for each in records]
+        # A 0 marks a request that was never queued.
+        waits = [queue - time for queue, time in zip(queued, arrivals, strict=True) if queue]
+        if not waits:
             stream.refuse("queued_ts: expected seconds in some row, found none")
-        lag = min(queued)
+        lag = min(waits)
         requests = []
-        for row, (arrival, record) in zip(rows, pairs, strict=True):
-            first, last = (after(arrival + lag, record, key) for key in _ENDS)
+        for (row, record), arrival in zip(listed, arrivals, strict=True):
+            first, last = (time_between(arrival + lag, record.get(key), SECONDS) for key in _ENDS)
             prompt, output = record.get("input_toks"), record.get("output_toks")
             requests.append(Timed(row, prompt, output, arrival, first, last))
         path = stream.path.with_name("meta.json")

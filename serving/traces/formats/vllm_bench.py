@@ -1,15 +1,12 @@
 """The result of vllm bench serve with --save-detailed: lengths, starts and errors of each request.
 
-One JSON object with the lists ``input_lens`` and ``output_lens``, where there are any ``errors``
-(text, empty where all went well) and, of later versions, ``start_times`` in seconds
-(vllm/benchmarks/serve.py).  A row is an entry of these lists.
+One JSON object with the lists ``input_lens`` and ``output_lens``, often ``errors`` (text, empty for
+none) and, of later versions, ``start_times`` in seconds (vllm/benchmarks/serve.py).  A row is an
+entry of these lists.  A request took its TTFT (``ttfts``, seconds) and the sum of its gaps
+(``itls``, lists of seconds); ``model_id`` is the model.
 
-Without --save-detailed the file has totals only, and is refused with that word.  With
---append-result every run is an object, one after the other: one of several is chosen by its number
-(``run``), since each began with an empty server, and at times of its own.
-
-``ttfts`` (seconds) and ``itls`` (lists of seconds) are what was measured: a request took its TTFT
-and the sum of its gaps.  ``model_id`` is what was measured.
+Without --save-detailed the file has totals only and is refused.  With --append-result every run is
+an object, one after the other; ``run`` chooses one by its number.
 """
 
 from __future__ import annotations
@@ -47,7 +44,7 @@ class BenchReader(ResultReader):
     units = f"{_STARTS}, where they are: seconds"
 
     def claims(self, head: str) -> bool:
-        """Tell whether it begins as an object with the lengths, or with the totals of a result."""
+        """Check if it begins as an object with the lengths, or with the totals of a result."""
         names = self.names(head)
         known = bool(names & set(self.expects)) or len(names & _TOTALS) >= _FEWEST
         return head.lstrip()[:1] == "{" and known
@@ -55,16 +52,15 @@ class BenchReader(ResultReader):
     def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
         """Return the requests, and the model."""
         results = objects_of(stream)
-        result = chosen(stream, results, run, [*map(_told, results)])
-        lists: dict[str, Sequence[Any]] = {
-            key: _list(stream, key, result)
-            for key in (_PROMPTS, _OUTPUTS, _STARTS, _ERRORS, _TTFTS, _ITLS)
-            if key in result or key in self.expects
-        }
-        n = len(lists[_PROMPTS])
-        for key, column in lists.items():
-            if len(column) != n:
-                stream.refuse(f"{key}: expected {n} entries as in {_PROMPTS}, found {len(column)}")
+        result = chosen(stream, results, run, [*map(_label, results)])
+        lists: dict[str, list[Any]] = {}
+        for key in (_PROMPTS, _OUTPUTS, _STARTS, _ERRORS, _TTFTS, _ITLS):
+            if key in result or key in self.expects:
+                column = lists[key] = _list(stream, key, result)
+                n = len(lists[_PROMPTS])
+                if len(column) != n:
+                    expected = f"{n} entries as in {_PROMPTS}"
+                    stream.refuse(f"{key}: expected {expected}, found {len(column)}")
         numbers = range(1, n + 1)
         starts: Sequence[int | None] = [None] * n
         if _STARTS in lists:
@@ -76,46 +72,35 @@ class BenchReader(ResultReader):
 
 
 def _measured(
-    stream: TraceStream, numbers: Sequence[int], lists: dict[str, Sequence[Any]]
+    stream: TraceStream, numbers: Sequence[int], lists: dict[str, list[Any]]
 ) -> tuple[Sequence[int | None], Sequence[int | None]]:
-    """Return when first and last tokens came after the start; None where the file lacks it."""
+    """Return the times of first and last tokens from the start; None without them."""
     if _TTFTS not in lists or _ITLS not in lists:
         return [None] * len(numbers), [None] * len(numbers)
     firsts = read_times(stream, numbers, _TTFTS, SECONDS, lists[_TTFTS])
     lasts = []
-    for number, first, each in zip(numbers, firsts, lists[_ITLS], strict=True):
-        gaps = _sum(each)
-        if not 0 <= gaps <= MAX_SECONDS:
-            found = printable(repr(each), 80)
+    for number, first, gaps in zip(numbers, firsts, lists[_ITLS], strict=True):
+        timed = isinstance(gaps, list) and all(type(gap) in (int, float) for gap in gaps)
+        if not timed or not all(0 <= gap <= MAX_SECONDS for gap in gaps) or sum(gaps) > MAX_SECONDS:
+            found = printable(repr(gaps), 80)
             stream.refuse(f"{_ITLS}: expected a list of seconds, found {found}", number)
-        lasts.append(first + round(gaps * NANOSECONDS))
+        lasts.append(first + round(math.fsum(gaps) * NANOSECONDS))
     return firsts, lasts
 
 
-def _sum(gaps: Any) -> float:
-    """Return the sum of some seconds; negative where they are none."""
-    if not isinstance(gaps, list) or not all(type(gap) in (int, float) for gap in gaps):
-        return -1.0
-    if not all(0 <= gap <= MAX_SECONDS for gap in gaps):
-        return -1.0
-    return math.fsum(gaps)
-
-
 def _list(stream: TraceStream, key: str, result: dict[str, Any]) -> list[Any]:
+    if _PROMPTS not in result and _OUTPUTS not in result:
+        writes = "vllm bench serve writes the lists with --save-detailed"
+        stream.refuse(f"expected a list {key}, found totals only: {writes}")
     if key not in result:
-        stream.refuse(
-            f"expected a list {key}, found totals only: vllm bench serve writes the lists with "
-            "--save-detailed"
-            if _PROMPTS not in result and _OUTPUTS not in result
-            else f"expected a list {key} (--save-detailed writes it), found none"
-        )
+        stream.refuse(f"expected a list {key} (--save-detailed writes it), found none")
     if not isinstance(result[key], list):
         stream.refuse(f"{key}: expected a list, found {printable(repr(result[key]), 80)}")
     return list(result[key])
 
 
-def _told(result: dict[str, Any]) -> str:
-    """Return what tells a run from the others of its file."""
+def _label(result: dict[str, Any]) -> str:
+    """Return the label of a run among the others of its file."""
     parts = [text_at(result, "date"), text_at(result, "model_id")]
     parts += [f"{key} {text_at(result, key)}" for key in ("request_rate", "num_prompts")]
     return ", ".join(part for part in parts if part and not part.endswith(" "))

@@ -1,7 +1,7 @@
 """The custom data set of vllm bench: JSON lines with a prompt and the tokens of its output.
 
-Keys ``prompt`` (text) and ``output_tokens`` (CustomDataset in vllm/benchmarks/datasets.py), which
-``vllm bench serve`` lets be left out, since it can be told there; here such a row is skipped.
+Keys ``prompt`` (text) and ``output_tokens`` (CustomDataset in vllm/benchmarks/datasets.py).  A row
+without the latter, which ``vllm bench serve`` accepts, is skipped.
 """
 
 from typing import Any

@@ -4,7 +4,6 @@ from typing import Any
 
 
 def solve(instance: Any, report: Any) -> Any:
-    """Report the schedule, and as a bound what no schedule of it can be below."""
     starts, now = [], 0
     for request in instance.requests:
         now = max(now, request.arrival)

@@ -7,7 +7,6 @@ from typing import Any
 
 
 def solve(instance: Any, seconds: float) -> Any:
-    """Work for a hundred times as long as allowed, with a helper."""
     del instance
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     time.sleep(100 * seconds)

@@ -4,5 +4,4 @@ from typing import Any
 
 
 def solve(instance: Any) -> Any:
-    """Return the arrivals as starts."""
     return [request.arrival for request in instance.requests]

@@ -5,7 +5,6 @@ from typing import Any
 
 
 def solve(instance: Any) -> Any:
-    """Take 20 MB after another, with a breath between, until somebody stops it."""
     del instance
     taken = []
     while True:

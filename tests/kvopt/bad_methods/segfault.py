@@ -5,6 +5,5 @@ from typing import Any
 
 
 def solve(instance: Any) -> Any:
-    """Read address 0."""
     del instance
     ctypes.string_at(0)

@@ -14,8 +14,6 @@ from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate_file import read_certificate
 from instances.named import FOLDER
 from kvopt.best_known import known, known_values, read_registry
-from kvopt.best_known.claims import StoredRun, _is_team, _value
-from kvopt.best_known.entry import Certified, Reported, Upper
 from kvopt.best_known.files import (
     PROOFS,
     certificate_path,
@@ -38,7 +36,6 @@ from tests.kvopt.best_known.registry import (
     proof_by,
 )
 from tests.kvopt.sweep_tools import Patch
-from tests.reports.synthetic import record
 from tests.tiers import spread
 
 #: Bytes of a certificate whose evaluation takes a second at most, or a few.
@@ -56,17 +53,6 @@ def test_reports_do_not_pass_as_certified(proved: Sweep) -> None:
         "python -m kvopt.best_known: four: NOT CERTIFIED: bound 12 is solver-reported by "
         "cpsat:cpsat; 10 is certified; solver-reported by cpsat:cpsat and highs:ilp\n"
     )
-
-
-def test_a_reported_bound_of_an_open_instance_is_named(sweep: Sweep) -> None:
-    """Merging says what is certified beside it, and the check ends with 3 and the name."""
-    sweep.run(FOUR, "cpsat:cpsat", WORSE, 11, "CP-SAT")
-    assert sweep.merge() == 0
-    told = sweep.out
-    assert "four: lower new -> 11 (cpsat:cpsat, solver-reported; certified 10)" in told
-    assert sweep.check() == 3
-    told = "four: NOT CERTIFIED: bound 11 is solver-reported by cpsat:cpsat; 10 is certified; open"
-    assert told in sweep.err
 
 
 @pytest.mark.parametrize("today", [False, True])
@@ -158,51 +144,31 @@ def _name(entry: dict[str, Any], method: str) -> None:
     ("edit", "told"),
     spread(
         [
-            (lambda e: e["upper"].update(value=11), "TEL 12, the entry says 11"),
+            (lambda e: e["upper"].update(value=11), "and TEL 11, found TEL 12"),
             (
                 lambda e: e["lower"].update(value=13),
                 "lower bound 13 (cpsat:cpsat, 2026-11-01) exceeds the checked TEL 12",
             ),
-            (lambda e: e["lower"].update(value=11), "opt (solver-reported by cpsat:cpsat"),
             (lambda e: e["lower"]["certified"].update(value=11), "the entry says 11"),
             (lambda e: e["lower"]["certified"].update(certificate="sweep"), "of the kind volumes"),
             (lambda e: e["lower"].update(method="file:mine.py"), "it reports no bound"),
-            (lambda e: e["lower"].update(method="svf"), "it reports no bound"),
-            (lambda e: e.update(standing="open"), "four: open ("),
+            (lambda e: e.update(standing="open"), "standing: expected opt, found open"),
             (lambda e: e.update(proofs=e["proofs"][:1]), "one proof only: cpsat:cpsat"),
-            (
-                lambda e: e["proofs"][1].update(method="cpsat:cpsat-strong"),
-                "one proof only: cpsat:cpsat, cpsat:cpsat-strong",
-            ),
-            (lambda e: e["proofs"][1].update(method="cpsat:cpsat"), "expected one proof a method"),
+            (lambda e: e["proofs"][1].update(method="cpsat:cpsat"), "proofs: expected "),
             (lambda e: e["proofs"][1].update(method="svf"), "expected a method of an engine"),
-            (lambda e: e["proofs"][1].update(method="highs"), "expected SOLVER:FORMULATION"),
-            (lambda e: e["proofs"][1].update(method="gurobi:ilp"), "gurobi proves no bound"),
-            (lambda e: e["proofs"][1].update(value=11), "11, expected 12"),
-            (lambda e: e["history"]["upper"].clear(), "history does not end with 12"),
+            (lambda e: e["proofs"][1].update(value=11), "proofs: expected "),
             (
                 lambda e: e["history"]["upper"].insert(0, e["history"]["upper"][0]),
                 "does not improve at every step",
             ),
-            (lambda e: e.update(n=5), "the library ('four'"),
+            (lambda e: e.update(n=5), "n: expected 4, found 5"),
             (lambda e: e.update(sha256="0" * 64), "the library has no instance of this hash"),
             (lambda e: e["upper"].update(method="svf"), "not what is written of its entry"),
             (lambda e: e["upper"].update(method="construction"), "is not that of the construction"),
             (lambda e: e["proofs"][1].update(method=RELAXED), "a relaxation makes a bound"),
-            (lambda e: e["proofs"][1].update(method="bound:bound-lp"), "bound proves no bound"),
-            (lambda e: e["proofs"][1].update(method="foo:ilp"), "foo"),
             (lambda e: e["proofs"][1].update(method="HIGHS:ILP"), "the method as highs:ilp"),
-            (
-                lambda e: e["proofs"].append(e["proofs"][1] | {"method": "HIGHS:ILP"}),
-                "expected the method as highs:ilp",
-            ),
-            (lambda e: _name(e, "foo"), "unknown solver 'foo'"),
             (lambda e: _name(e, "foo:ilp"), "unknown solver 'foo'"),
-            (lambda e: _name(e, "highs:no-such-model"), "no-such-model"),
-            (lambda e: _name(e, "Auto"), "expected the method as auto"),
-            (lambda e: e["lower"].update(method="unheard"), "unknown solver 'unheard'"),
             (lambda e: e["lower"].update(date="9999-12-31"), "9999-12-31: expected a past day"),
-            (lambda e: e["proofs"][0].update(date="9999-12-31"), "9999-12-31: expected a past day"),
         ],
         3,
     ),
@@ -275,16 +241,6 @@ def test_an_impossible_schedule_is_named(proved: Sweep) -> None:
     assert "tokens are held, memory is 5" in proved.err
 
 
-def test_a_weakened_certificate_is_named(sweep: Sweep) -> None:
-    """Prices that were changed no longer reach the bound."""
-    sweep.run(FOUR, "bound:bound-lp", WORSE, 9, "prices", certificate=PRICES)
-    assert sweep.merge() == 0
-    _weaken(sweep)
-    assert sweep.check() == 1
-    # Without prices only the outputs are left: 1 + 1 + 3 + 3.
-    assert "it proves 8 and states" in sweep.err
-
-
 def _weaken(sweep: Sweep) -> None:
     path = sweep.proof("bounds")
     document = json.loads(path.read_text())
@@ -305,14 +261,6 @@ def test_only_changed_proofs_are_evaluated_again(sweep: Sweep, monkeypatch: Patc
     _weaken(sweep)
     assert "it proves 8 and states" in "\n".join(faults(registry, LIBRARY, sweep.folder, before))
     assert evaluated == [PRICES["value"]]
-
-
-@pytest.mark.parametrize("file", ["best_known.schema.json", "best_known.certificate.schema.json"])
-def test_a_stale_schema_is_named(proved: Sweep, file: str) -> None:
-    """The JSON Schemas belong to the registry."""
-    (proved.folder / file).write_text("{}")
-    assert proved.check() == 1
-    assert f"{file}: stale" in proved.err
 
 
 @pytest.mark.slow("repeats")
@@ -340,22 +288,3 @@ def test_a_registry_that_lacks_an_instance_fails(proved: Sweep) -> None:
     assert proved.check() == 1
     told = proved.err
     assert all(f"{name}: the registry lacks this instance" in told for name in ("four", "pair"))
-
-
-def test_what_the_committed_registry_tells_of_bounds() -> None:
-    """An optimum has a certificate; a team's bound names no engine, whichever ended last in it."""
-    registry = read_registry()
-    assert registry is not None
-    optima = [entry.lower for entry in registry.instances if entry.opt]
-    assert optima
-    assert all(isinstance(lower, Certified) for lower in optima)
-    lowers = [each for entry in registry.instances for each in (entry.lower, entry.certified)]
-    bounds = [each for each in lowers if isinstance(each, Certified | Reported)]
-    teams = [each for each in bounds if each.method in ("auto", "highs", "cpsat")]
-    assert teams
-    assert {each.solver for each in teams} == {""}
-    row = record(method="auto", tel=9, lower_bound=8, bound_source="search", solver="local search")
-    run = TypeAdapter(StoredRun).validate_python(vars(row))
-    assert _value(Reported, run, 8, None, source="search").solver == ""
-    assert _value(Upper, run, 9, None, found_by="local search").solver == "local search"
-    assert not _is_team("search")

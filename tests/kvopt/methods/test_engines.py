@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
-import pytest
-
-import kvopt.methods.engines
 from formulations.registry import formulations
 from heuristics.registry import policies
 from kvopt.commands import evaluate, solve
@@ -18,26 +11,8 @@ from kvopt.commands.listing import listing
 from kvopt.methods.engines import default_engine, engine_of, engines, named_engines, proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.knowledge import knowledge_words
-from kvopt.places import PACKAGES
 from tests.commands import run_command
 from tests.kvopt.sweep_tools import ROOT
-
-#: An engine as short as one can be: it sends what it was given, and a note.
-NEW = '''\
-"""Sends back the warm start, one more time."""
-
-from kvopt.engines.job import Job
-from kvopt.runs.events import Report
-
-ENGINE = {declared}
-
-
-def solve(job: Job, report: Report) -> None:
-    """Send the warm start."""
-    report.note(f"echo of {{job.formulation.name}}")
-    report.schedule(job.warm_start)
-    report.done(solver="echo 1")
-'''
 
 
 def test_the_table() -> None:
@@ -51,84 +26,6 @@ def test_the_table() -> None:
     assert engine_of("gurobi").module == "kvopt.engines.pyomo_solver"
     # One name, one method.
     assert not set(engines()) & (set(policies()) | set(formulations()) - {"cpsat"})
-
-
-@pytest.mark.parametrize(
-    "declared",
-    [
-        "3",
-        '{"solves": "mip"}',
-        '{"solves": "lp", "named": True}',
-        '{"solves": None, "named": 1}',
-        '{"solves": None, "named": True, "extra": 1}',
-        "print()",
-    ],
-)
-def test_a_wrong_declaration_is_named(
-    declared: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever adds an engine is told which file and what was expected."""
-    (tmp_path / "echo.py").write_text(NEW.format(declared=declared))
-    monkeypatch.setattr(kvopt.methods.engines, "_FOLDER", tmp_path)
-    with pytest.raises(TypeError, match=r"echo\.py: expected ENGINE with solves \("):
-        engines.__wrapped__()
-
-
-def test_two_defaults_are_one_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which engine gets a formulation must not depend on the order of files."""
-    for name in ("echo", "again"):
-        declared = '{"solves": "mip", "named": True, "default": True}'
-        (tmp_path / f"{name}.py").write_text(NEW.format(declared=declared))
-    monkeypatch.setattr(kvopt.methods.engines, "_FOLDER", tmp_path)
-    with pytest.raises(TypeError, match="several defaults for mip: again, echo"):
-        engines.__wrapped__()
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with one more file: an engine."""
-    folder = tmp_path_factory.mktemp("house")
-    no = shutil.ignore_patterns("__pycache__", "nightly", "*.png", ".git", "best_known")
-    for name in PACKAGES:
-        shutil.copytree(ROOT / name, folder / name, ignore=no)
-    for name in ("solve.py", "evaluate.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, folder)
-    declared = '{"solves": "mip", "named": True, "proof": "echo"}'
-    (folder / "kvopt" / "engines" / "new_echo.py").write_text(NEW.format(declared=declared))
-    return folder
-
-
-def _run(house: Path, script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(house / script), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=house,
-        env={"PYTHONPATH": str(house), "PATH": "/usr/bin:/bin", "HOME": str(house)},
-    )
-
-
-@pytest.mark.slow("walks")
-def test_adding_a_solver_is_adding_a_file(house: Path, small: Path) -> None:
-    """It is listed, named, near to a typo, and runs with every formulation of its kind."""
-    for script in ("solve.py", "evaluate.py"):
-        listed = _run(house, script, "--list")
-        assert re.search(r"\n  new-echo +\[mip\] +Sends back the warm start", listed.stdout)
-    assert "new-echo" in _run(house, "solve.py", "--help").stdout
-    for arguments in (
-        ("--method", "new-echo:ilp"),
-        ("--solver", "New_Echo", "--formulation", "ilp"),
-    ):
-        result = _run(house, "solve.py", small, *arguments, "--time-limit", 20)
-        assert result.returncode == 0, result.stderr
-        assert re.search(r"method +new-echo:ilp\n", result.stdout)
-        assert "echo of ilp\n" in result.stdout
-    wrong = _run(house, "solve.py", small, "--method", "new-ehco")
-    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
-    assert "did you mean new-echo" in wrong.stderr
-    wrong = _run(house, "solve.py", small, "--method", "new-echo:cpsat")
-    assert "new-echo cannot solve 'cpsat', it takes ilp" in wrong.stderr
 
 
 def test_the_listing_says_what_a_policy_may_know() -> None:

@@ -11,7 +11,6 @@ import pytest
 from kvopt.commands.listing import listing
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.installed import installed_methods
-from tests.kvopt.conftest import Command
 
 POLICY = '''\
 """Longest output first, by a weight that changes nothing."""
@@ -57,11 +56,3 @@ def test_what_leads_nowhere_is_no_method(package: Path) -> None:
     assert "acme-gone" not in installed_methods()
     with pytest.raises(MethodError, match="did you mean acme-longest"):
         read_method("acme-longst", among="policy")
-
-
-@pytest.mark.usefixtures("package")
-def test_it_runs_as_a_file_does(small: Path, solve: Command) -> None:
-    """Its own name, which is that of the file: the tag in tables."""
-    result = solve(small, "--policy", "acme-longest")
-    assert result.returncode == 0, result.stderr
-    assert "method       longest\n" in result.stdout

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -205,17 +203,3 @@ def test_packages_count_by_folder_or_by_version(
     before = neighbours(plug / "deep" / "mine.py")
     (plug / "core.py").write_text("x = 1\n")
     assert neighbours(plug / "deep" / "mine.py") != before
-
-
-def test_the_digest_is_the_same_in_every_process(folder: Path) -> None:
-    """Wherever the folder lies."""
-    (folder / "mine.py").write_text("def solve(instance): ...\n")
-    moved = folder.rename(folder.parent / "moved")
-    code = (
-        "import sys; from pathlib import Path; from kvopt.methods.neighbours import neighbours; "
-        "print(neighbours(Path(sys.argv[1])).digest)"
-    )
-    asked = [sys.executable, "-c", code, str(moved / "mine.py")]
-    digest = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    moved.rename(folder)
-    assert neighbours(folder / "mine.py").digest == digest

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import dataclasses
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.registry import Option, formulations
+from formulations.registry import RELAXED, Option, formulations
 from heuristics.policy import Choice, Parameter
 from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
 from kvopt.commands.solve import main
 from kvopt.commands.solve_arguments import judge_options, named_method
 from kvopt.methods.engines import engines, named_engines
-from kvopt.methods.grammar import MethodError, every_policy, read_method, read_methods
-from kvopt.suites import read_suite
-from kvopt.sweeps.plan import plan
+from kvopt.methods.grammar import MethodError, every_policy, read_method
+from kvopt.methods.options import describe, format_formulation, read_formulation
 from support.command import Options
+from tests.commands import run_command
 
 Drawn = st.SearchStrategy[str]
 
@@ -98,32 +98,6 @@ def _parts(text: str, kind: str) -> list[str]:
     return [f"--solver={solver}", *([f"--formulation={formulation}"] if found else [])]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SVF",
-        "A_min with Interval(1, 50)",
-        "highs : ilp_sparse(Groups=yes)",
-        "cpsat",
-        "improve",
-        "alpha-beta( alpha = 0.30 )",
-        "bound:bound-patterns(points=2)",
-        "auto",
-    ],
-)
-def test_two_ways_to_one_text(text: str, tmp_path: Path) -> None:
-    """Suite, command line and a text read by itself name the same method."""
-    method = read_method(text)
-    suite = tmp_path / "one.toml"
-    suite.write_text(
-        'summary = "One."\n[[section]]\nname = "one"\ninstances = ["tiny/handover.json"]\n'
-        f"methods = ['{text}']\n"
-    )
-    (section,) = read_suite(suite).sections
-    (task,) = plan([section])
-    assert task.method == method == read_methods([text])[0]
-
-
 def test_a_formulation_alone_finds_its_engine() -> None:
     """``--formulation F`` is the engine that is the default of its kind."""
     for name, formulation in formulations().items():
@@ -145,27 +119,35 @@ def test_every_policy_is_told_what_it_may_know() -> None:
         every_policy("magic")
 
 
-#: As stored rows name them; a change would run them again.
-STORED = """
-auto cpsat cpsat:cpsat cpsat:cpsat-strong(groups=no,equal=no) highs:ilp
-highs:ilp-sparse(groups=yes,relaxed=yes)
-highs:ilp-sparse(groups=yes) bound:bound-dual bound:bound-volume search
-search:sweep(gain=0.5) svf a-min a-min(ties=permutation) alpha-beta(alpha=0.3,beta=0.001)
-local-search(moves=200) vllm-v1(budget=1e+06) svf-1bit(threshold=1e+09) sglang-ratio(order=lof)
-"""
+def test_options_are_read_in_any_order_and_kept_in_the_files() -> None:
+    """Only what differs from the default is kept, so that one method has one name."""
+    formulation, options = read_formulation(" cpsat-strong( equal=no , separation=yes, groups=no)")
+    assert formulation.name == "cpsat-strong"
+    assert list(options.items()) == [("groups", False), ("equal", False)]
+    assert format_formulation(formulation, options) == "cpsat-strong(groups=no,equal=no)"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *STORED.split(),
-        "a-min with interval",
-        "a-min with interval(high=10)",
-        "a-max with noise(sigma=0.5)",
-        "a-ell with bins(width=3)",
-        "a-switch with relative(x=0.25)",
-    ],
-)
-def test_stored_texts_stay(text: str) -> None:
-    """The canonical text of a method is the one of stored rows."""
-    assert read_method(text).text == text
+def test_every_option_is_described() -> None:
+    """Each option has a meaning to print; the listing shows name, default and what is allowed."""
+    described = [describe(option) for each in formulations().values() for option in each.options]
+    assert described
+    assert all(option.meaning for each in formulations().values() for option in each.options)
+    listing = run_command(main, "--list").stdout
+    assert all(line in listing for line in described)
+    assert any(line.startswith("knots=40  (0..2147483647)") for line in described)
+    assert any(line.startswith("separation=yes  (yes | no)") for line in described)
+
+
+@pytest.mark.parametrize("name", [name for name, each in formulations().items() if each.options])
+def test_the_listing_is_what_the_formulation_takes(name: str) -> None:
+    """The options listed are the fields of the declared dataclass, in order, at their defaults."""
+    formulation = formulations()[name]
+    options = [option for option in formulation.options if option != RELAXED]
+    taken = (formulation.strengthened or formulation).arguments({}).get("options")
+    own = dataclasses.asdict(taken) if taken else {}
+    assert list(own.items()) == [(option.name, option.default) for option in options]
+    # Each is taken by its name.
+    for option in options:
+        turned = not option.default if isinstance(option.default, bool) else option.default + 1
+        chosen = formulation.arguments({option.name: turned})["options"]
+        assert dataclasses.asdict(chosen) == own | {option.name: turned}

@@ -7,7 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import kvopt
+from instances import Instance, Request, write_instance
 from kvopt.store.export import read_rows
+from schedules import read_schedule
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Evaluate, write_small
 
@@ -38,10 +41,6 @@ WRONG = {
         "from below import stop\n\ndef solve(instance):\n    stop()",
         "fails_below.py:4: KeyError: 'lost'",
     ),
-    "reports": (
-        "def solve(instance, report):\n    report('schedul', starts=[])",
-        "reports.py:2: ValueError: report takes schedule, bound and note, found 'schedul'",
-    ),
     "bounds": (
         "def solve(instance, report):\n    report('bound', value=1.5)",
         "bounds.py:2: TypeError: 'float' object cannot be interpreted as an integer",
@@ -50,10 +49,6 @@ WRONG = {
         POLICY.replace("(-known.outputs,)", "(known.outputs)"),
         "comma.py: rank: expected a tuple of arrays, as (known.outputs,), found one array; is a "
         "comma missing?",
-    ),
-    "number": (
-        POLICY.replace("(-known.outputs,)", "(1,)"),
-        "number.py: rank: expected arrays of shape (4,), one number a request, found ()",
     ),
     "nan": (
         POLICY.replace("(-known.outputs,)", "([1.0, 2.0, float('nan'), 3.0],)"),
@@ -139,9 +134,7 @@ def test_no_row_holds_a_path(rows: pd.DataFrame) -> None:
     "text",
     [
         "import nothing_of_that_name",
-        POLICY.replace("(-known.outputs,)", "None"),
         POLICY.replace("(-known.outputs,)", "(1 / 0,)"),
-        "def solve(instance):\n    return 'abc'",
     ],
 )
 def test_a_file_that_fails_is_bad_input(
@@ -154,3 +147,21 @@ def test_a_file_that_fails_is_bad_input(
     assert result.returncode == 2
     (line,) = result.stderr.splitlines()
     assert line.startswith("solve.py: the method failed: mine.py")
+
+
+def test_a_namesake_in_the_current_folder_is_not_run(
+    tmp_path: Path, solve: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests of 2 and 3 rounds one after the other: the shorter first 2 + 5, else 3 + 5."""
+    two = Instance("two", 4, (Request(0, 0, 1, 2), Request(1, 0, 1, 3)))
+    write_instance(two, tmp_path / "two.json")
+    for folder, rank in (("meant", "(known.outputs,)"), ("here", "(-known.outputs,)")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.py").write_text(POLICY.replace("(-known.outputs,)", rank))
+    monkeypatch.chdir(tmp_path / "here")
+    meant = f"file:{tmp_path / 'meant' / 'x.py'}"
+    assert solve("../two.json", "--method", meant, "--out", "out.json").returncode == 0
+    assert read_schedule("out.json").tel == 7
+    Evaluate(["../two.json", "--methods", f"{meant},svf", "--store", "s.sqlite"]).call()
+    assert read_rows("s.sqlite").set_index("method").loc["file:x.py", "tel"] == 7
+    assert (kvopt.solve(two, meant).tel, kvopt.run(two, meant).tel) == (7, 7)

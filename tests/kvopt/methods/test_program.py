@@ -14,7 +14,6 @@ from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances.files import read_instance
 from instances.named import find_instance
-from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import read_rows
 from schedules import make_schedule
@@ -30,10 +29,8 @@ BEST, SLOW = [0, 1, 0, 3], [0, 1, 2, 5]
 WRONG = {
     "silent": ("true", "error", "silent: expected a schedule on a line, found none"),
     "code": ("exit 3", "error", "code: ended with exit code 3"),
-    "signal": ("kill -9 $$", "error", "signal: ended by signal 9"),
     "cut": ("echo '[0, 1,'", "error", "cut: Expecting value"),
     "floats": ("echo '[0.0, 1, 2, 5]'", "error", "'float' object cannot be interpreted"),
-    "text": ("echo '{\"starts\": [0, 1, 2, 5]}'", "error", 'text: field schema: expected "kvopt'),
     "short": ("echo '[0, 1]'", "refused", "expected 4 starts"),
     "infeasible": ("echo '[0, 0, 0, 0]'", "refused", "at time 1 8 tokens are held"),
 }
@@ -41,7 +38,7 @@ RIGHT = {
     "by_files": 'work=$(mktemp -d); echo "[0, 1," > "$work/a"; echo "0, 3]" >> "$work/a"; '
     'tr -d \'\\n\' < "$work/a"; rm -r "$work"',
     "words": "echo 'first some words'; echo '[0, 1, 2, 5]'; echo '  [0, 1, 0, 3]  '",
-    "worse_later": "echo '[0, 1, 0, 3]'; echo '[0, 1, 2, 5]'",
+    "worse": "echo '[0, 1, 0, 3]'; echo '[0, 1, 2, 5]'",
     "told": '[ "$KVOPT_SECONDS $KVOPT_SEED $KVOPT_BATCH_TIME." = "20 0 ." ] && echo "[0, 1, 0, 3]"',
     "daemon": "sleep 600 & echo '[0, 1, 0, 3]'",
     "closes": "echo '[0, 1, 0, 3]'; exec >&-; sleep 0.2",
@@ -99,13 +96,6 @@ def test_another_instance_and_no_program(swept: tuple[pd.DataFrame, Path]) -> No
     assert "unknown: cannot be started: No such file" in swept[0].loc["file:unknown"]["detail"]
 
 
-def test_the_leaderboard_has_it_with_a_tag(swept: tuple[pd.DataFrame, Path]) -> None:
-    """Beside the policies, in brackets what it is."""
-    told = Evaluate(["leaderboard", "--store", swept[1]]).call()
-    assert told.returncode == 0, told.stderr
-    assert "words [program]" in told.stdout
-
-
 def test_the_limit_holds(small: Path, tmp_path: Path, solve: Command) -> None:
     """What was printed before counts; the program and what it has started are gone."""
     path = _program(tmp_path / "endless", "echo '[0, 1, 2, 5]'; sleep 600 & sleep 600")
@@ -115,12 +105,6 @@ def test_the_limit_holds(small: Path, tmp_path: Path, solve: Command) -> None:
     assert "TEL" in result.stdout
     seconds = float(result.stdout.split("seconds")[-1].split()[0])
     assert seconds < 2 * 1.1 + 2
-
-
-def test_another_program_is_another_run(tmp_path: Path) -> None:
-    """Its digest is that of its bytes."""
-    before = fingerprint(read_method(f"file:{_program(tmp_path / 'mine', 'echo 1')}"))
-    assert fingerprint(read_method(f"file:{_program(tmp_path / 'mine', 'echo 2')}")) != before
 
 
 def test_what_is_no_program_is_refused(tmp_path: Path) -> None:

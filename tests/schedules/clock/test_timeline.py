@@ -36,34 +36,11 @@ def scheduled(
     )
 
 
-def test_two_requests_by_hand() -> None:
-    """Round 0: 10 + 3 + 0.1·9 ms; 1: 10 + 2 + 0.1·4 + 2 + 0.5·4; 2: 10 + 2 + 0.5·5."""
-    instance = in_seconds((0, 3, 3), (0.012, 2, 1))
-    clock = Clock("linear(base=10,prefill=1,square=0.1,decode=2,read=0.5)")
-    found = timeline(instance, scheduled(instance, clock, (0, 1)))
-    assert found.rounds.durations.tolist() == [13_900_000, 16_400_000, 14_500_000]
-    assert found.rounds.begins.tolist() == [0, 13_900_000, 30_300_000]
-    assert found.rounds.tokens.tolist() == [4, 5 + 3, 6]
-    assert found.rounds.running.tolist() == [1, 2, 1]
-    # At 13.9 ms the second has been waiting for 1.9 ms, and runs.
-    assert found.rounds.waiting.tolist() == [0, 0, 0]
-    assert found.first_tokens.tolist() == [13_900_000, 30_300_000]
-    assert found.completions.tolist() == [44_800_000, 30_300_000]
-    assert found.latencies.tolist() == [44_800_000, 18_300_000]
-    assert sorted(zip(found.gaps.tolist(), found.gap_counts.tolist(), strict=True)) == [
-        (14_500_000, 1),
-        (16_400_000, 1),
-    ]
-    assert found.duration == 44_800_000
-
-
 def with_kept_tokens() -> Timeline:
-    """Return two requests, one evicted with 2 tokens in round 2 and prefilled with them in round 3.
-
-    Rounds: 12, 11, 10, 14 (prompt 2 and 2 kept), 10 ms; so they end at 12, 23, 33, 47 and 57.
-    First: arrival 0, tokens at 12, 23, 47, 57 ms, prompt 2; second: arrival 0, tokens at 23, 33,
-    47 ms, prompt 1.
-    """
+    """Return two requests, one evicted with 2 tokens in round 2 and prefilled anew in round 3."""
+    # Rounds: 12, 11, 10, 14 (prompt 2 and 2 kept), 10 ms; so they end at 12, 23, 33, 47 and 57.
+    # First: arrival 0, tokens at 12, 23, 47, 57 ms, prompt 2; second: arrival 0, tokens at 23, 33,
+    # 47 ms, prompt 1.
     instance = in_seconds((0, 2, 4), (0, 1, 3))
     clock = Clock("linear(base=10,prefill=1)")
     kept = {"attempts": (((0, 2),), ()), "kept": ((0, 2), (0,))}
@@ -102,10 +79,8 @@ def _possible(instance: Instance, schedule: Schedule, told: Told) -> bool:
 
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_as_token_by_token(first: int) -> None:
-    """Evictions with kept and lost tokens, chunks, late rounds: every figure is the literal one.
-
-    What is replayed is possible: no round begins early, no run before its request has arrived.
-    """
+    """Evictions with kept and lost tokens, chunks, late rounds: every figure is the literal one."""
+    # What is replayed is possible: no round begins early, no run before its request has arrived.
     possible = 0
     for seed in range(first, first + 100):
         instance, schedule = drawn(seed)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from formulations.certificates import budget as limits
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
 from serving.bounds import certificate as evaluation
-from serving.bounds import rates as search_for_rates
 from serving.bounds import seconds as bounds
 from serving.bounds.certificate import (
     PartRates,
@@ -38,7 +37,6 @@ Triples = list[tuple[int, int, int]]
 
 
 def _instance(requests: Triples, memory: int) -> Instance:
-    """Arrivals are given in nanoseconds."""
     instance = instance_of(
         memory,
         *((a // SECOND if a % SECOND == 0 else a / SECOND, s, o) for a, s, o in requests),
@@ -49,7 +47,6 @@ def _instance(requests: Triples, memory: int) -> Instance:
 
 
 def _model(coefficients: Coefficients) -> BatchTime:
-    """Return linear(...) with these picoseconds."""
     text = ",".join(f"{value // SECOND}.{value % SECOND:09d}" for value in coefficients)
     model = parse_batch_time(f"linear({text})")
     assert model.coefficients == coefficients
@@ -145,9 +142,7 @@ def test_no_schedule_of_five_requests_is_better(number: int) -> None:
 
 
 @pytest.mark.parametrize("window", [1, 2])
-def test_no_schedule_is_better_than_a_sum_over_windows(
-    window: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sums_over_windows_are_bounds(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few requests a window has, each is in one, and no sum is above the least latency."""
     monkeypatch.setattr(bounds, "WINDOWS", (window, window + 1))
     rng = random.Random(17 + window)
@@ -198,11 +193,17 @@ def test_prices_of_windows_are_where_the_search_begins(monkeypatch: pytest.Monke
     requests = [(k * SECOND // 4, rng.randint(10, 90), rng.randint(10, 60)) for k in range(48)]
     instance, model = _instance(requests, 300), parse_batch_time("llama2-70b-2xa100")
     room = Room(300)
-    sums = bounds._Sums(instance, model, room, bounds._windows([range(48)], 12))
-    *_, last = sums.by(time.monotonic() + 1.0)
-    priced = sum(read_rate_certificate(each.certificate).value for each in sums.priced())
+    windows = bounds._windows([range(48)], 12)
+    parts: list[PartRates] = []
+
+    def sums() -> Iterator[RateCertificate]:
+        end = time.monotonic() + 1.0
+        parts.extend((yield from bounds._sums(instance, model, room, windows, end)))
+
+    *_, last = sums()
+    priced = sum(read_rate_certificate(each.certificate).value for each in parts)
     assert 0 < priced <= last.value
-    first = next(best_rates(instance, model, room, time.monotonic() + 0.5, sums.priced()))
+    first = next(best_rates(instance, model, room, time.monotonic() + 0.5, parts))
     assert first.value > 0.95 * priced
     found = _bound(instance, model, 1.5)
     assert found.sources["rates"] > found.sources["parts"] >= found.sources["alone"]
@@ -218,43 +219,6 @@ def test_the_search_goes_on_while_there_is_time() -> None:
     assert len({len(each.knots) for each in found}) > 2
     assert max(each.value for each in found) > max(each.value for each in found[:2])
     assert time.monotonic() - began < 90
-
-
-def _ascent(instance: Instance, model: BatchTime) -> search_for_rates._Ascent:
-    """Return the ascent on few knots."""
-    room = Room(instance.memory)
-    hint = guide(instance, model, room)
-    table = search_for_rates._Table.of(instance, model, room)
-    return search_for_rates._Ascent(table, hint, search_for_rates._knots(table, hint, 8))
-
-
-def test_prices_of_work_leave_each_token_its_least_cost() -> None:
-    """Of waiting from the arrival to a knot, and of the prices there; or of waiting to the last."""
-    requests = [(0, 3, 4), (20 * 10**6, 5, 3), (45 * 10**6, 2, 6)]
-    instance, model = _instance(requests, 14), _model((10**10, 10**9, 0, 10**9, 10**7))
-    search, times, worths = _ascent(instance, model), np.array([0.0, 5e10]), np.array([0.5, 0.2])
-    point, table = search.work_point(times, worths), search.table
-    slopes, last = table.slopes(point.weights), search.times[-1]
-    knots = list(zip(search.times, point.curve, point.memory, strict=True))
-    for i, row in enumerate(point.values + search._followed(point)):
-        for x, value in enumerate(row):
-            costs = [slopes[i, x] * (last - table.since[i])] + [
-                slopes[i, x] * (when - table.since[i])
-                + y * table.loads[i, x]
-                + m * table.held[i, x]
-                for when, y, m in knots[search.begins[i] :]
-            ]
-            assert value == pytest.approx(min(costs))
-
-
-def test_the_first_prices_prove_something() -> None:
-    """Where time ends before a step of the ascent, nothing is paid at the last knot either."""
-    instance, model = _instance([(0, 3, 4)] * 4, 14), _model((10**10, 10**9, 0, 10**9, 0))
-    search = _ascent(instance, model)
-    room, point = Room(instance.memory), search.first_point()
-    found = search_for_rates._certificate(instance, model, room, search, point)
-    assert found is not None
-    assert 0 < found.value == evaluate_rates(instance, found)
 
 
 def test_the_time_alone_is_exact() -> None:
@@ -417,7 +381,7 @@ def test_no_schedule_is_better_than_shared_prefills(seed: int, cases: int) -> No
     ],
 )
 def test_forged_certificates_are_refused(change: dict[str, Any], words: str) -> None:
-    """Each changed field is told by its name."""
+    """The refusal names each changed field."""
     with pytest.raises(RateCertificateError, match=words.replace(".", r"\.")) as refusal:
         evaluate_rates(ONE, replace(_by_hand(), **change))
     assert "\n" not in str(refusal.value)
@@ -516,7 +480,7 @@ def test_numbers_beyond_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_kept_tokens_are_told_where_they_are_not_covered() -> None:
-    """A free prefill beside a dear decode step: schedules that keep tokens pass below the bound.
+    """A free prefill and a dear decode step: schedules that keep tokens pass below the bound.
 
     (1, 3) alone: 1 + 2·(1 + 9) = 21 ms if it decodes.  Evicted after each token and prefilled again
     for nothing it needs 3 rounds of 1 ms and no more.

@@ -1,4 +1,4 @@
-"""``kvopt convert`` writes a trace as an instance file, and tells what it skipped."""
+"""``kvopt convert`` writes a trace as an instance file, and reports skipped rows."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from tests.serving.traces.cases import BY_NAME, Case, each_case
 
 
 @each_case
-def test_the_file_reads_as_the_trace(
-    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_are_traces(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same instance, and the report on standard error only."""
     path = tmp_path / "out.json"
     assert main([str(case.path), "--memory", "100", "--out", str(path)]) == 0
@@ -32,9 +30,7 @@ def test_the_file_reads_as_the_trace(
 
 @pytest.mark.parametrize("memory", [(), ("--memory", "43")])
 @pytest.mark.parametrize("name", ["am1_n5_seed0", "ladder/am1_n5_seed0"])
-def test_an_instance_is_written_by_name(
-    name: str, memory: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_by_name(name: str, memory: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     """One of the ladder, which has no file; its own memory may be named."""
     assert main([name, *memory]) == 0
     assert capsys.readouterr().out == format_instance(read_instance(find_instance(name)))
@@ -55,7 +51,6 @@ def test_all_options_arrive(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:
-    """With its summary and its columns."""
     assert main(["--list"]) == 0
     shown = capsys.readouterr().out
     for form in formats().values():

@@ -61,7 +61,7 @@ def test_a_missing_column(case: Case, tmp_path: Path) -> None:
 
 @each_table
 def test_a_row_with_other_fields_than_the_header(case: Case, tmp_path: Path) -> None:
-    """Nobody can tell which field is lost: a shifted row would be a wrong request."""
+    """The lost field is unknown: a shifted row would be a wrong request."""
     header, row, *others = csv.reader(case.text.splitlines(keepends=True))
     for wrong in ([*row, "7"], row[1:]):
         with (tmp_path / case.file).open("w", newline="") as file:
@@ -74,7 +74,7 @@ def test_a_row_with_other_fields_than_the_header(case: Case, tmp_path: Path) -> 
 
 @each_timed
 def test_a_wrong_unit(case: Case, tmp_path: Path) -> None:
-    """What is no time of the unit is told with its row and what was expected."""
+    """A value that is no time of the unit is refused with its row."""
     good, bad = case.time
     assert case.text.count(good) == 1
     row = case.text[: case.text.index(good)].count("\n") + 1
@@ -85,24 +85,8 @@ def test_a_wrong_unit(case: Case, tmp_path: Path) -> None:
     assert ": expected a" in told
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("1700179199500", "expected seconds from 0 to 4,000,000,000"),
-        ("nan", "expected a number of seconds"),
-        ("9" * 5000, "expected a number of seconds"),
-    ],
-)
-def test_a_time_out_of_range(value: str, expected: str, tmp_path: Path) -> None:
-    """Milliseconds since 1970 for seconds, no number, negative, and numbers of many digits."""
-    case = BY_NAME["vidur.csv"]
-    told = refusal(damaged(case, tmp_path, case.text.replace("0.25", value, 1)))
-    assert f"row 2: arrived_at: {expected}" in told
-
-
 @pytest.mark.parametrize("case", [c for c in TIMED if c.order[0]], ids=lambda case: case.file)
 def test_rows_out_of_order(case: Case, tmp_path: Path) -> None:
-    """The row that arrives before the one above it."""
     good, bad = case.order
     assert case.text.count(good) == 1
     told = refusal(damaged(case, tmp_path, case.text.replace(good, bad)))
@@ -111,8 +95,10 @@ def test_rows_out_of_order(case: Case, tmp_path: Path) -> None:
 
 @each_timed
 def test_a_negative_time(case: Case, tmp_path: Path) -> None:
-    """A time before 0, or a date before 1970, with its row."""
+    """A time before 0, or a date before 1970, with its row; and a number of many digits."""
     good = case.time[0]
+    long = damaged(case, tmp_path, case.text.replace(good, "9" * 5000))
+    assert "row " in refusal(long, case.format)
     bad = "1969-12-31 23:59:59" if case.format == "azure" else f"-{good}"
     told = refusal(damaged(case, tmp_path, case.text.replace(good, bad)))
     assert "expected a date from 1970" in told or "seconds from 0 to" in told
@@ -150,34 +136,10 @@ def _damages(case: Case) -> Iterator[tuple[bytes, str]]:
 
 @each_case
 def test_what_is_no_text(case: Case, tmp_path: Path) -> None:
-    """Each is told with its row."""
     for data, expected in _damages(case):
         told = refusal(damaged(case, tmp_path, data), case.format)
         assert expected in told
         assert "row " in told
-
-
-@each_timed
-def test_a_number_of_a_million_digits(case: Case, tmp_path: Path) -> None:
-    """Is no time, whose row is told."""
-    path = damaged(case, tmp_path, case.text.replace(case.time[0], "9" * 10**6))
-    assert "row " in refusal(path, case.format)
-
-
-@pytest.mark.parametrize(
-    ("file", "words"),
-    [
-        ("lmsys.jsonl", "a b"),
-        ("sharegpt.json", "one two three"),
-        ("vllm_custom.jsonl", "What is the"),
-    ],
-)
-def test_a_text_of_a_million_characters(file: str, words: str, tmp_path: Path) -> None:
-    """Is a prompt that no memory holds."""
-    case = BY_NAME[file]
-    path = damaged(case, tmp_path, case.text.replace(words, "a " * 500_000, 1))
-    report = read_trace(path, TraceOptions(memory=MEMORY))[1]
-    assert "exceed the memory (first in row 1)" in str(report.skipped[0])
 
 
 @each_case
@@ -237,23 +199,16 @@ def test_a_table_that_was_put_together_wrong(case: Case, tmp_path: Path) -> None
          "row 2: expected a JSON object, found [1]"),
         ("mooncake.jsonl", '{"timestamp": 0, "input_length": 1, "output_length": 2}\n\n{}\n',
          "row 3: expected a key timestamp, found none"),
-        ("mooncake.jsonl", '{"timestamp": true, "input_length": 1, "output_length": 2}\n',
-         "row 1: timestamp: expected a number of milliseconds, found True"),
         ("mooncake.jsonl", '{"timestamp": NaN, "input_length": 1, "output_length": 2}\n',
          "row 1: timestamp: expected a number of milliseconds, found nan"),
         ("mooncake.jsonl", '{"timestamp": 0, "input_length": 1, "input_length": 2}\n',
          'row 1: expected each key once, found "input_length" twice in one object'),
         ("sharegpt.json", '[{"conversations": []}, {"id": 1, "conversations": [], "id": 2}]',
          'row 2: expected each key once, found "id" twice in one object'),
-        ("vllm_bench.json", '{"input_lens": [1], "output_lens": [1], "input_lens": [2]}',
-         'row 1: expected each key once, found "input_lens" twice in one object'),
         ("mooncake.jsonl", "[" * 10**5 + '\n{"timestamp": 0}',
          "row 1: expected "),
-        ("sharegpt.json", '[{"conversations": []}, 7]', "row 2: expected a JSON object, found 7"),
         ("sharegpt.json", '[{"conversations": []} {}]',
          "row 2: no valid JSON: parse error: after array element"),
-        ("sharegpt.json", '[{"conversations": []}, {"a"',
-         "row 2: no valid JSON: parse error: premature EOF"),
         ("sharegpt.json", '[{"conversations": []}',
          "row 2: no valid JSON: parse error: premature EOF"),
         ("sharegpt.json", '[{"conversations": []}] x',
@@ -268,7 +223,6 @@ def test_a_table_that_was_put_together_wrong(case: Case, tmp_path: Path) -> None
     ],
 )  # fmt: skip
 def test_damaged_json(file: str, content: str, expected: str, tmp_path: Path) -> None:
-    """Each with its row."""
     case = BY_NAME[file]
     assert expected in refusal(damaged(case, tmp_path, content), case.format)
 
@@ -283,28 +237,16 @@ def test_rows_that_leave_nothing(tmp_path: Path) -> None:
     )
 
 
-def test_a_window_without_rows(tmp_path: Path) -> None:
-    """Says when the last row arrives."""
-    path = damaged(BY_NAME["vidur.csv"], tmp_path, BY_NAME["vidur.csv"].text)
-    with pytest.raises(TraceError, match=r"no row is within the window; the last .* 4.29188 s"):
-        read_trace(path, TraceOptions(memory=MEMORY, window=(9, 10)))
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         ({"memory": 0}, "memory: Input should be greater than or equal to 1, found 0"),
         ({"memory": True}, "memory: Input should be a valid integer"),
-        ({"limit": 0}, "limit: Input should be greater than or equal to 1"),
         ({"window": (3, 3)}, "window: expected a start before its end, found 3 and 3"),
-        ({"window": (1,)}, "window.1: Field required"),
         ({"window": (float("nan"), 3)}, "window.0: Input should be a finite number"),
         ({"rate": 0}, "rate: Input should be greater"),
-        ({"rate": float("inf")}, "rate: Input should be a finite number"),
         ({"round_seconds": -1.0}, "round_seconds: Input should be greater"),
-        ({"arrival_seed": -1}, "arrival_seed: Input should be greater"),
         ({"arrival_seed": 3}, "arrival_seed: goes with a rate, found none"),
-        ({"format": 3}, "format: Input should be a valid string"),
         ({"formt": "azure"}, "field formt: unknown key"),
     ],
 )
@@ -325,14 +267,13 @@ def test_options_out_of_range(options: dict[str, object], expected: str) -> None
     ],
 )
 def test_options_that_do_not_fit(file: str, options: dict[str, object], expected: str) -> None:
-    """Told in one line."""
     with pytest.raises(TraceOptionError, match=expected):
         read_trace(BY_NAME[file].path, TraceOptions.of(options))
 
 
 @pytest.mark.parametrize("year", ["0001", "1969", "2262", "9999"])
 def test_dates_that_have_no_nanoseconds(year: str, tmp_path: Path) -> None:
-    """Whatever the other rows state, a year beyond 64 bits is told with its row."""
+    """A year beyond 64 bits is refused with its row."""
     path = tmp_path / "azure.csv"
     path.write_text(
         "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-12 00:00:00+00:00,10,4\n"

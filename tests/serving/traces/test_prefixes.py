@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.traces import TraceError, TraceOptions
-from serving.traces.prefixes import shared_tokens
+from serving.traces.reader import shared_tokens
 from serving.traces.reading import read_trace
 from tests.serving.traces.cases import BY_NAME
 
@@ -40,19 +39,6 @@ def test_nothing_is_told_of_what_is_not_stated(tmp_path: Path) -> None:
     path.write_text('{"timestamp": 0, "input_length": 1, "output_length": 2}\n')
     assert told(path) == []
     assert told(BY_NAME["vidur.csv"].path) == []
-
-
-def test_a_long_prompt_of_many_blocks(tmp_path: Path) -> None:
-    """Its ids take more characters than a row of numbers may have otherwise."""
-    rows = [
-        {"chat_id": k, "parent_chat_id": -1, "timestamp": k, "input_length": 400_000,
-         "output_length": 1, "hash_ids": list(range(25_000))}
-        for k in range(2)
-    ]  # fmt: skip
-    path = tmp_path / "long.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    (note,) = told(path, memory=10**6)
-    assert note.startswith("400,000 of 800,000 prompt tokens (50.0 %)")
 
 
 Blocks = st.lists(st.integers(0, 2), max_size=6)

@@ -86,7 +86,6 @@ def test_the_engines_settings_give_the_memory(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_damaged_settings(meta: str, expected: str, tmp_path: Path) -> None:
-    """One line that names the file."""
     with pytest.raises(TraceError) as refused:
         read_trace(folder(tmp_path, meta), TraceOptions(memory=100))
     assert expected in str(refused.value)
@@ -100,14 +99,6 @@ def test_more_blocks_than_any_memory(tmp_path: Path) -> None:
     with pytest.raises(TraceOptionError, match="expected at most 1,000,000,000 tokens of memory"):
         read_trace(path, TraceOptions())
     assert read_trace(path, TraceOptions(memory=100))[0].memory == 100
-
-
-@pytest.mark.parametrize("form", ["llmservingsim", "aiperf"])
-def test_a_list_of_no_requests(form: str, tmp_path: Path) -> None:
-    """One line, where the format is stated."""
-    (tmp_path / "requests.jsonl").write_text("[]")
-    with pytest.raises(TraceError, match="expected a request, found the end of the file"):
-        read_trace(tmp_path / "requests.jsonl", TraceOptions(memory=100, format=form))
 
 
 def changed(tmp_path: Path, old: str, new: str) -> TraceReport:
@@ -137,7 +128,7 @@ def test_times_out_of_order(old: str, new: str, tmp_path: Path) -> None:
 
 
 def test_a_sweep_has_several_runs(tmp_path: Path) -> None:
-    """One is chosen by its number; its model is told."""
+    """One is chosen by its number; its model is known."""
     report = json.loads(BY_NAME["guidellm.json"].text)
     report["benchmarks"] *= 2
     (tmp_path / "benchmarks.json").write_text(json.dumps(report))

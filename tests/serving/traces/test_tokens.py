@@ -12,14 +12,8 @@ import pytest
 from serving.traces import TraceOptions
 from serving.traces.options import TraceOptionError
 from serving.traces.reading import read_trace
-from serving.traces.tokens import token_count
+from serving.traces.records import token_count
 from tests.serving.traces.cases import BY_NAME
-
-
-def test_words_are_said_to_be_words() -> None:
-    """The report tells that no tokens were counted."""
-    _, report = read_trace(BY_NAME["lmsys.jsonl"].path, TraceOptions(memory=100))
-    assert any("whitespace words, not tokens" in note for note in report.notes)
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,18 +66,9 @@ def test_rows_are_sorted_by_their_start(tmp_path: Path) -> None:
     assert "start_times: 1 row starts before the one above: sorted by start" in report.notes
     assert [(each.rows, each.first_row) for each in report.skipped] == [(1, 2)]
     # E2EL: 0.25 + 0.75, 0.125 + 0, 0.5 + 0.5 seconds.
-    seconds = report.measured.latencies / NANOSECONDS
-    assert seconds.tolist() == [1.0, 0.125, 1.0]
+    assert (report.measured.latencies / NANOSECONDS).tolist() == [1.0, 0.125, 1.0]
     assert (report.measured.first_tokens / NANOSECONDS).tolist() == [0.25, 0.125, 0.5]
-    assert report.measured.outputs.tolist() == [3, 1, 4]
     assert report.settings.model == "Some/Model-8B"
-
-
-def test_in_order_nothing_is_told() -> None:
-    """A file whose rows start in their order has no note of sorting."""
-    _, report = read(BY_NAME["vllm_bench.json"].path)
-    assert not any("sorted" in note for note in report.notes)
-    assert (report.measured, report.settings.model) == (None, "")
 
 
 def test_no_latencies_of_another_load(tmp_path: Path) -> None:
@@ -91,7 +82,7 @@ def test_no_latencies_of_another_load(tmp_path: Path) -> None:
 def test_no_starts_are_told_by_quiet_commands(
     lacking: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Runs are in rounds then, and what was measured is beside nothing; drawn arrivals are told."""
+    """Runs are in rounds then, and no measured latency is shown; drawn arrivals give seconds."""
     result = {key: each for key, each in DETAILED.items() if key not in lacking}
     named = [str(written(tmp_path, result)), "--memory", "100"]
     told = f"{named[0]}: no start_times in the file: all requests arrive at round 0, in rounds and "
@@ -128,20 +119,12 @@ def test_one_of_several_runs(tmp_path: Path, between: str) -> None:
         "expected one run (--run K), found 2: 1 (20260101-120000, Some/Model-8B, request_rate 2.5, "
         "num_prompts 4), 2 (20260101-120000, Some/Model-8B, request_rate inf, num_prompts 4)"
     )
-    assert [each.prompt for each in read(path, run=1)[0].requests] == [12, 10, 14]
     assert [each.prompt for each in read(path, run=2)[0].requests] == [1, 4, 3]
     with pytest.raises(TraceError, match="expected run 3, found 2: 1 "):
         read(path, run=3)
 
 
-def test_one_run_of_one(tmp_path: Path) -> None:
-    """What was appended to nothing is read as it is."""
-    path = written(tmp_path, DETAILED)
-    assert read(path)[0].requests == read(path, run=1)[0].requests
-
-
 def test_a_run_of_a_format_that_has_none() -> None:
-    """Is refused by the name of the option."""
     with pytest.raises(TraceOptionError, match="run: goes with files of several runs, vidur has"):
         read(BY_NAME["vidur.csv"].path, run=1)
 

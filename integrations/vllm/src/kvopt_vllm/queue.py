@@ -18,7 +18,7 @@ from kvopt.methods.own import load_own
 from kvopt.methods.syntax import parse_method
 from support.text import find_name
 
-#: Places of requests in their order, and what tells at a time whether one may start.
+#: Ranks requests by their places; returns the check that a request may start now.
 Rank = Callable[[Sequence[Any]], Iterable[int]]
 Admission = Callable[[], Callable[[Any], bool]]
 _ADMISSIONS = ("look-ahead", "engine")
@@ -30,7 +30,7 @@ class SettingsError(ValueError):
 
 
 class Request(Protocol):
-    """What is read of a request of the engine."""
+    """The attributes of a request of the engine that the queue reads."""
 
     num_prompt_tokens: int
     num_output_tokens: int
@@ -41,32 +41,32 @@ class Request(Protocol):
 
 
 def predicted(request: Request) -> tuple[int, int]:
-    """Return the least and the most tokens that a request is believed to make.
+    """Return the predicted least and most output tokens of a request.
 
-    They are ``output_lower`` and ``output_upper`` of its ``extra_args``.  Clients write these: what
-    is no number of tokens up to ``max_tokens`` counts as not given.
+    They are ``output_lower`` and ``output_upper`` of its ``extra_args``, which clients write: what
+    is no number of tokens up to ``max_tokens`` is ignored.
     """
     given = getattr(request.sampling_params, "extra_args", None) or {}
-    upper = _tokens(given.get("output_upper"), request.max_tokens)
-    return _tokens(given.get("output_lower"), upper), upper
-
-
-def _tokens(value: object, most: int) -> int:
-    return value if type(value) is int and 1 <= value <= most else most
+    lower = upper = request.max_tokens
+    if type(most := given.get("output_upper")) is int and 1 <= most <= upper:
+        lower = upper = most
+    if type(least := given.get("output_lower")) is int and 1 <= least <= upper:
+        lower = least
+    return lower, upper
 
 
 class LookAhead:
-    """Whether all that run and one more can run to their believed ends in the blocks.
+    """Check that running requests and one more fit the blocks to their predicted ends.
 
-    A step that ends with j tokens made leaves s + j - 1 in the blocks, as in the engine; steps that
-    are planned ahead find the blocks of a request taken so many steps after its last.
+    A step that ends with j tokens made leaves s + j - 1 in the blocks, as in the engine; a plan
+    ahead finds the blocks of a request taken so many steps after its last.
     """
 
     def __init__(self, blocks: int, block: int, planned_ahead: int) -> None:
         self._blocks, self._block, self._lag = blocks, block, planned_ahead
 
-    def beside(self, running: Sequence[Request]) -> Callable[[Request], bool]:
-        """Return what tells whether a request can start beside those; alone it always can."""
+    def check_with(self, running: Sequence[Request]) -> Callable[[Request], bool]:
+        """Return the check that a request can start with these; alone it always can."""
         if not running:
             return lambda _: True
         active = self._rows(running)
@@ -86,9 +86,9 @@ class LookAhead:
         return allows
 
     def _rows(self, requests: Sequence[Request]) -> Ints:
-        """Return prompt, tokens made, all tokens to be made, and steps until the blocks are free.
+        """Return prompt, tokens made, all output tokens, and steps until the blocks are free.
 
-        Tokens in flight are made; a request beyond its prediction is believed to make one more.
+        Tokens in flight are made; a request beyond its prediction makes one more.
         """
         rows = []
         for each in requests:
@@ -108,15 +108,15 @@ class LookAhead:
 class PolicyQueue:
     """The methods of vLLM's ``RequestQueue``, in the order of a policy.
 
-    It says that it is empty while its head must wait, so that the engine admits no request.  Ties
-    go by arrival, then by who was added first; a preempted request takes its place by rank.
+    It seems empty while its head must wait, so that the engine admits no request.  Ties go by
+    arrival, then by addition; a preempted request takes its place by rank.
     """
 
     def __init__(self, rank: Rank, admission: Admission, first_fit: bool) -> None:
         self._rank, self._admission, self._first_fit = rank, admission, first_fit
         self._line: list[Any] = []
         self._numbers, self._number_of = count(), WeakKeyDictionary[Any, int]()
-        #: The place of the request that was found to fit, and whether the line is unsorted.
+        #: The place of the fitting request, and True for an unsorted line.
         self._head, self._stale = 0, False
 
     def add_request(self, request: Any) -> None:
@@ -171,10 +171,10 @@ class PolicyQueue:
 def make_queue(
     settings: Any, blocks: int, block: int, planned_ahead: int, running: Callable[[], Sequence[Any]]
 ) -> PolicyQueue:
-    """Return the queue that ``additional_config["kvopt"]`` asks for (docs/vllm.md).
+    """Return the queue of the settings ``additional_config["kvopt"]`` (docs/vllm.md).
 
-    There are ``blocks`` of ``block`` tokens; ``planned_ahead`` steps are planned before the last
-    one has ended (1 if asynchronous); ``running`` returns the requests that hold blocks.
+    There are ``blocks`` of ``block`` tokens.  ``planned_ahead``: steps in the plan before the last
+    has ended, 1 if asynchronous.  ``running`` returns the requests that hold blocks.
     """
     given = {"admission": "look-ahead"} | (settings if type(settings) is dict else {})
     if given.keys() != {"policy", "admission"} or given["admission"] not in _ADMISSIONS:
@@ -201,7 +201,7 @@ def make_queue(
     if given["admission"] == "engine":
         return PolicyQueue(rank, lambda: lambda _: True, False)
     ahead = LookAhead(blocks, block, planned_ahead)
-    return PolicyQueue(rank, lambda: ahead.beside(running()), policy.first_fit)
+    return PolicyQueue(rank, lambda: ahead.check_with(running()), policy.first_fit)
 
 
 def read_policy(text: str) -> tuple[ListPolicy, Values]:

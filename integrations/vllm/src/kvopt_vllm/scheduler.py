@@ -1,4 +1,4 @@
-"""The scheduler classes, which replace the queue of vLLM's own and nothing else."""
+"""Scheduler classes that replace only the queue of vLLM's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of a page: those of its suite's runs, as they are committed beside it."""
+"""The rows of a page, of its suite's runs, as they are committed next to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kvopt.sweeps.plan import plan
 from reports.nightly.rows import read_rows as committed_rows
 from reports.nightly.rows import typed
 
-#: What one run is told by; the sources may have changed since, as its schedule was checked.
+#: The key of one run; the sources may have changed since, as its schedule was checked.
 RUN = ["instance_sha256", "batch_time", "method", "seed", "time_limit", "threads"]
 #: Statuses of runs that are to be run again.
 BROKEN = ("error", "crashed")
@@ -41,8 +41,8 @@ def suite_rows(suite: Suite, location: str | Path) -> pd.DataFrame:
 
 def _run(task: Task) -> dict[str, object]:
     sha = "" if task.instance is None else task.instance.sha256
-    told = {name: getattr(task, name) for name in RUN if name != "instance_sha256"}
-    return {"section": task.section, "instance_sha256": sha} | told | {"method": task.method.text}
+    asked = {name: getattr(task, name) for name in RUN if name != "instance_sha256"}
+    return {"section": task.section, "instance_sha256": sha} | asked | {"method": task.method.text}
 
 
 def joined(suite: Suite, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:

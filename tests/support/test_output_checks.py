@@ -1,11 +1,11 @@
-"""Outputs are looked at before a run: they can be written and replace no input nor each other."""
+"""Checks of outputs before a run: they can be written and replace no input nor each other."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -17,36 +17,31 @@ from support.outputs import OutputError, check_folder, check_outputs
 ROOT = Path(__file__).parents[2]
 
 
-def _spellings(path: Path) -> dict[str, Path]:
-    """Return other names of a file: with dots, by links, from the current folder."""
-    folder = path.parent
-    (folder / "sub").mkdir()
-    (folder / "link.json").symlink_to(path)
-    os.link(path, folder / "hard.json")
-    (folder / "folder-link").symlink_to(folder)
-    return {
-        "itself": path,
-        "dots": folder / "sub" / ".." / path.name,
-        "relative": Path(f"./{path.name}"),
-        "parent": Path(f"../{folder.name}/{path.name}"),
-        "symbolic link": folder / "link.json",
-        "hard link": folder / "hard.json",
-        "linked folder": folder / "folder-link" / path.name,
-    }
+#: Names of a file in a folder ``here``: with dots, by links, from the current folder.
+SPELLINGS = {
+    "itself": "instance.json",
+    "dots": "sub/../instance.json",
+    "relative": "./instance.json",
+    "parent": "../here/instance.json",
+    "symbolic link": "link.json",
+    "hard link": "hard.json",
+    "linked folder": "folder-link/instance.json",
+}
 
 
-@pytest.mark.parametrize(
-    "kind", ["itself", "dots", "relative", "parent", "symbolic link", "hard link", "linked folder"]
-)
+@pytest.mark.parametrize("kind", SPELLINGS)
 def test_an_output_is_no_input(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By whatever name it is called, a file that is read is not written."""
-    monkeypatch.chdir(tmp_path)
-    source = tmp_path / "instance.json"
+    source = tmp_path / "here" / "instance.json"
+    (source.parent / "sub").mkdir(parents=True)
+    monkeypatch.chdir(source.parent)
     source.write_text("{}")
-    output = _spellings(source)[kind]
+    Path("link.json").symlink_to(source)
+    os.link(source, "hard.json")
+    Path("folder-link").symlink_to(source.parent)
     with pytest.raises(OutputError, match=r"--out .* is the input .*instance\.json"):
-        check_outputs({"--out": output}, [source])
-    check_outputs({"--out": tmp_path / "other.json"}, [source])
+        check_outputs({"--out": SPELLINGS[kind]}, [source])
+    check_outputs({"--out": "other.json", "--plot": "/dev/null"}, [source, "/dev/null"])
     assert source.read_text() == "{}"
 
 
@@ -75,11 +70,6 @@ def test_files_that_a_command_line_names(tmp_path: Path) -> None:
             check_outputs({"--export": tmp_path / "out.json"})
 
 
-def test_devices_are_no_files_to_replace() -> None:
-    """Two outputs to /dev/null, and an input of /dev/null, replace nothing."""
-    check_outputs({"--out": "/dev/null", "--plot": "/dev/null"}, ["/dev/null"])
-
-
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
@@ -94,61 +84,39 @@ def test_devices_are_no_files_to_replace() -> None:
 def test_places_that_cannot_be_written(
     path: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Impossible names, folders, and places where nobody writes are told before the run."""
+    """Impossible names, folders, and places where nobody writes are found before the run."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OutputError, match=f"--out .*{reason}"):
         check_outputs({"--out": path})
-
-
-def _nothing(root: Path) -> None:
-    del root
+    if path not in (".", "nowhere/out.json"):
+        with pytest.raises(OutputError, match=f"--report .*{reason}"):
+            check_folder("--report", path, ())
 
 
 @pytest.mark.parametrize(
-    ("prepare", "inputs", "reason"),
+    ("made", "inputs", "reason"),
     [
-        (lambda root: root.write_text(""), [], "File exists"),
-        (lambda root: (root / "README.md").mkdir(parents=True), [], "expected a file at"),
-        (lambda root: (root.mkdir(), (root / "tables").touch()), [], "expected a folder at"),
-        (_nothing, ["README.md"], "is an input"),
-        (_nothing, ["tables/deep/a.json"], "is an input"),
-        (_nothing, ["a.json"], None),
+        ("", [], "File exists"),
+        ("README.md/", [], "expected a file at"),
+        ("tables", [], "expected a folder at"),
+        (None, ["README.md"], "is an input"),
+        (None, ["tables/deep/a.json"], "is an input"),
+        (None, ["a.json"], None),
     ],
 )
 def test_folders_for_outputs(
-    prepare: Callable[[Path], object], inputs: list[str], reason: str | None, tmp_path: Path
+    made: str | None, inputs: list[str], reason: str | None, tmp_path: Path
 ) -> None:
     """A folder is made; a file in its way, and inputs among what it will hold, are refused."""
     root = tmp_path / "report"
-    prepare(root)
-    for name in inputs:
+    for name in [*inputs, *([] if made is None else [made])]:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("mine")
-    owned = ("README.md", "tables/")
-    if reason is None:
-        check_folder("--report", root, owned, [root / name for name in inputs])
-        assert root.is_dir()
-        return
-    with pytest.raises(OutputError, match=f"--report .*{reason}"):
-        check_folder("--report", root, owned, [root / name for name in inputs])
-
-
-@pytest.mark.parametrize("place", ["/proc/report", "/dev/null/report", "x" * 300])
-def test_folders_where_nobody_writes(
-    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever runs the command: nothing can be made there, and one line says so."""
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(OutputError, match="--report"):
-        check_folder("--report", place, ())
-
-
-def test_writing_follows_links(tmp_path: Path) -> None:
-    """A link stays a link, and what it points to is what was written."""
-    (tmp_path / "latest.json").symlink_to(tmp_path / "one.json")
-    write_text(tmp_path / "latest.json", "new")
-    assert (tmp_path / "latest.json").is_symlink()
-    assert (tmp_path / "one.json").read_text() == "new"
+        (root / name).mkdir() if name.endswith("/") else (root / name).touch()
+    allowed = nullcontext()
+    refused = pytest.raises(OutputError, match=f"--report .*{reason}")
+    with allowed if reason is None else refused:
+        check_folder("--report", root, ("README.md", "tables/"), [root / each for each in inputs])
+    assert root.is_dir() == (made != "")
 
 
 def test_standard_output_into_a_file_is_written_to(tmp_path: Path) -> None:
@@ -164,18 +132,15 @@ def test_standard_output_into_a_file_is_written_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755])
-def test_writing_keeps_permissions(mode: int, tmp_path: Path) -> None:
-    """A file that only its owner may read is no more public after it was written again."""
-    path = tmp_path / "a.json"
-    path.write_text("old")
+def test_writing_keeps_links_and_permissions(mode: int, tmp_path: Path) -> None:
+    """A file that only its owner may read stays one; a new file follows the umask."""
+    path, link, usual = tmp_path / "a.json", tmp_path / "latest.json", tmp_path / "usual"
+    usual.touch()
+    link.symlink_to(path)
+    write_text(link, "old")
+    assert path.stat().st_mode == usual.stat().st_mode
     path.chmod(mode)
-    write_text(path, "new")
+    write_text(link, "new")
+    assert link.is_symlink()
     assert path.read_text() == "new"
     assert path.stat().st_mode & 0o777 == mode
-
-
-def test_new_files_follow_the_umask(tmp_path: Path) -> None:
-    """Where there was no file, permissions are those of any other new file."""
-    (tmp_path / "usual").touch()
-    write_text(tmp_path / "new", "")
-    assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode

@@ -33,22 +33,19 @@ python -m papers.ledger --check      # are the pages and the errata what the row
 _ERRATA = """\
 # Errata of the papers
 
-Defects in the published texts that we found while implementing them.  Each item says where it is,
-what is printed, what is right or why it fails, the smallest instance known that shows it, and the
-test that does.  Papers are cited as on [their page](papers.md).  Items are numbered for good: a
-number is never given twice, and an item that turns out wrong is struck, not removed.
+The page lists defects in the published texts that we found while implementing them.  Each item has
+its place, the printed text, the reason why it fails or the right text, the smallest instance known
+that shows it, its verdict in the [ledger](../papers/ledger/README.md), and its tests.
 
-E items are errors of the text.  N items are notes on what a stated guarantee needs.  To cite one:
-"kvopt errata, item E1", with the version of [how to cite](citing.md).
-
-Instances are lists of (a, s, o), or of (s, o) where all arrive at round 0.  Schedules follow
-[the convention](problem.md).
-
-This page is made from the [ledger of statements](../papers/ledger/README.md), whose verdicts and
-counterexamples it has: `python -m papers.ledger`.  E1 to E16 all hold by a second program, which
-imports nothing of kvopt: [errata_alone.py](../papers/tests/errata_alone.py).
+- E items are errors of the text.  N items are notes on the assumptions of a stated guarantee.
+- Numbers are final.  A wrong item is struck, not removed.  To cite one: "kvopt errata, item E1",
+  with the version of [how to cite](citing.md).
+- Papers are cited as on [their page](papers.md).  Schedules follow [the convention](problem.md).
+- Instances are lists of (a, s, o), or of (s, o) if all arrive at round 0.
+- `python -m papers.ledger` makes the page.  A second program that imports nothing of kvopt
+  confirms E1 to E16: [errata_alone.py](../papers/tests/errata_alone.py).
 """
-_WIDTH = 104
+_WIDTH = 150
 
 
 def _counts() -> str:
@@ -128,8 +125,8 @@ def _item(item: Erratum) -> str:
     if shown and item.number.startswith("E"):
         parts.append(("Smallest instance", " ".join(shown).replace("](../../", "](../")))
     verdicts = "; ".join(f"{name} *{each.verdict}*" for name, each in about.items())
-    parts.append(("Verdict", f"{verdicts} ([ledger](../papers/ledger/README.md))"))
-    parts.append(("Test", ", ".join(f"`{test}`" for test in item.tests)))
+    tests = ", ".join(f"`{test}`" for test in item.tests)
+    parts.append(("Verdict", f"{verdicts}; **Test**: {tests}"))
     if item.text.startswith("- "):
         return "\n".join([f"## {item.number}. {item.title}\n", text, *_bullets(parts), ""])
     plain = [_filled(f"**{word}**: {said}") for word, said in parts]

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from papers.page import COUNTED, Finding, Judged, Page, Part
-from papers.rows import planned_runs
+from papers.experiment import COUNTED, Finding, Judged, Page, Part
+from papers.experiment_rows import planned_runs
 from papers.span import CONFIDENCE, Verdict, span_text
 from reports import markdown
-from reports.freshness import stale_rows, told
+from reports.freshness import origin_text, stale_rows
 from reports.markdown import code, pipe_table, table_text
 
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided", "not run")
@@ -23,17 +23,16 @@ _KINDS = {
     "calibration": "Calibration: a setting is chosen to match one of the paper's results, which is "
     "not counted; the other findings are.",
     "other reading": "Another reading, which excludes the one that is counted: shown, not counted.",
-    "other settings": "Other settings than the paper's: its figures stand beside, not compared.",
+    "other settings": "Other settings than the paper's: its figures are shown, not compared.",
 }
 _INDEX = """\
 # What the papers found, and what is reproduced here
 
 This folder is a package of its own, `kvopt-papers`, which needs kvopt and is not in its wheel.  It
 has three parts: a page for each experiment of the [papers](../docs/papers.md), with the paper's
-figures beside ours; the [ledger](ledger/README.md) of all that the papers state, from which the
+figures next to ours; the [ledger](ledger/README.md) of all that the papers state, from which the
 [errata](../docs/errata.md) are made; and [exact worst cases](worst_cases/README.md) of policies.
 
-{rows}
 A page has a verdict on every finding.  Verdicts are computed.  Our figure is an interval: a
 certified interval, a count, or the mean of independent repeats with {confidence:.0f} %
 confidence; the page states the range in which the finding holds.  The finding is **reproduced** if
@@ -84,7 +83,6 @@ def page_text(
 ) -> str:
     """Return a page as Markdown, which calls so many rows ``stale``; None for those that are."""
     parts = [
-        *([rows_told(rows, stale_rows(rows) if stale is None else stale)] if len(rows) else ()),
         f"{page.source}  {page.experiment}\n",
         pipe_table(["", "in the paper", "here"], [list(each) for each in page.settings]),
         *_tolerances(page, judged),
@@ -95,6 +93,8 @@ def page_text(
     suite = page.read_suite()
     for part, found in zip(page.parts, judged, strict=True):
         parts += _parts_of(part, planned_runs(suite, part.sections), rows, found)
+    if len(rows):
+        parts.append(_origin(rows, stale_rows(rows) if stale is None else stale))
     return markdown.page_text(page.title, parts)
 
 
@@ -114,15 +114,15 @@ def _tolerances(page: Page, judged: Sequence[Sequence[Judged]]) -> list[str]:
 
 def _hanging(judged: Iterable[Judged]) -> tuple[int, int]:
     """Return how many verdicts would be others at half or twice the tolerance, and of how many."""
-    told = [each.hangs_on_tolerance for each in judged if each.ours is not None]
-    return told.count(True), len(told) - told.count(None)
+    found = [each.hangs_on_tolerance for each in judged if each.ours is not None]
+    return found.count(True), len(found) - found.count(None)
 
 
-def rows_told(rows: pd.DataFrame, stale: int) -> str:
-    """Return of what rows are and how many are stale, also of how many the CPU is not known."""
-    text = told(rows.assign(total_seconds=rows["seconds"]), stale)
+def _origin(rows: pd.DataFrame, stale: int) -> str:
+    """Return origin and age of rows, and how many lack a CPU."""
+    text = origin_text(rows.assign(total_seconds=rows["seconds"]), stale)
     unknown = int(rows["cpu"].eq("").sum())
-    return text + (f"\nOf {unknown:,} rows the CPU is not known.\n" if unknown else "")
+    return text + (f"\n{unknown:,} rows do not name their CPU.\n" if unknown else "")
 
 
 def _suite_text(page: Page) -> str:
@@ -151,12 +151,12 @@ def _parts_of(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Jud
 
 def _line(number: int, judged: Judged, part: Part) -> list[str]:
     finding = judged.finding
-    told = _FITTED if finding.fitted else judged.verdict
+    verdict = _FITTED if finding.fitted else judged.verdict
     if part.kind == "other settings":
-        told = "not comparable"
+        verdict = "not comparable"
     ours = span_text(judged.ours, finding.digits, finding.unit)
     holds = span_text(finding.holds, _digits(finding), finding.unit)
-    return [str(number), finding.claim, finding.paper, ours, holds, f"**{told}**"]
+    return [str(number), finding.claim, finding.paper, ours, holds, f"**{verdict}**"]
 
 
 def _digits(finding: Finding) -> int:
@@ -201,7 +201,6 @@ def index_text(
     hang, two_sided = _hanging(every)
     figures = sum(each.ours is not None for each in every)
     head = _INDEX.format(
-        rows=rows_told(rows, stale),
         confidence=100 * CONFIDENCE,
         figures=figures,
         chance=figures * (1 - CONFIDENCE),
@@ -214,4 +213,5 @@ def index_text(
         for page, judged in found
         for kind, number in (counts(page, judged) or {page.parts[0].kind: Counter()}).items()
     ]
-    return head + pipe_table(["page", "kind", *VERDICTS], lines)
+    table = pipe_table(["page", "kind", *VERDICTS], lines)
+    return f"{head}{table}\n{_origin(rows, stale)}"

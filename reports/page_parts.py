@@ -21,7 +21,7 @@ Links = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing with its title and what the reader must know to read it."""
+    """A drawing with its title and its legend in words."""
 
     slug: str
     title: str
@@ -31,10 +31,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Words:
-    """Sentences on the rows, and the meaning of their words; empty for nothing to say."""
+    """Sentences on the rows, and the meaning of their words, a line each."""
 
     sentences: tuple[Sentence, ...]
-    note: str = WORDS
+    notes: tuple[str, ...] = WORDS
 
 
 #: Text is Markdown, and stands on pages of Markdown alone.
@@ -43,11 +43,10 @@ Part = Table | Figure | Words | str
 
 @dataclass(frozen=True)
 class Page:
-    """Everything that rows give; the boards come first, then the words, then the evidence.
+    """All parts of a page in their order: the boards first, then the words, then the evidence.
 
-    ``contradictions`` are what cannot be true: a method or a bound is wrong.  ``origin`` says of
-    what the rows are.  ``pages`` are those of instances, which lie on the ``shelf``; ``above`` are
-    the pages of the site that the bar links.
+    ``origin`` names commits, days and machines of the rows.  ``pages`` are those of instances,
+    which lie on the ``shelf``; the bar links ``above``, pages of the site.
     """
 
     title: str
@@ -61,7 +60,7 @@ class Page:
 
     @property
     def first(self) -> tuple[Part, ...]:
-        """The parts before the words: who is best."""
+        """The parts before the words: ranks and their picture."""
         return tuple(takewhile(lambda part: not isinstance(part, Words), self.parts))
 
     @property

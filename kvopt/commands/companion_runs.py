@@ -1,4 +1,4 @@
-"""Runs beside a run in seconds: the bound, and the policies of the answer."""
+"""Runs next to a run in seconds: the bound, and the policies of the answer."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from serving.best_bound import KnownBound, of_run
 from serving.choice import rounds_only
 from support.machine import MachineError
 
-#: Receives what is known of a run.
+#: Receives the state of a run.
 Take = Callable[[Task, Snapshot], None]
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits of the policies: seconds (``time.monotonic``), gigabytes each, processes.
+class PolicyLimits:
+    """Limits of the policies: deadline (``time.monotonic``), gigabytes each, processes.
 
-    From two processes on the bound in seconds is computed beside the policies.
+    From two processes on the bound in seconds is computed next to the policies.
     """
 
     deadline: float
@@ -50,10 +50,10 @@ class Limits:
         )
 
 
-class Beside:
-    """Runs in a thread beside another run; they are stopped when that has ended."""
+class CompanionRuns:
+    """Runs in a thread next to another run; they are stopped when that has ended."""
 
-    #: Of the time, where they do not go side by side.
+    #: Share of the time, where they cannot go side by side.
     share = 0.25
 
     def __init__(self, runs: Callable[[Take], Iterator[Finished]]) -> None:
@@ -63,21 +63,21 @@ class Beside:
         self._ended: list[Finished] = []
         self._state: RunState | None = None
 
-    def begin(self) -> Future[None]:
-        """Begin, unless that has been done; return what ends with the last run."""
+    def start(self) -> Future[None]:
+        """Start once; return the future of the last run."""
         if self._future is None:
             self._future = self._pool.submit(self._run)
         return self._future
 
     def finish(self, *, at_once: bool) -> tuple[Finished, ...]:
-        """Return the runs that have ended: when all have, or ``at_once``."""
+        """Return the runs that have ended: all of them, or those so far ``at_once``."""
         if at_once:
             self._stop.set()
-        self.begin().result()
+        self.start().result()
         return tuple(self._ended)
 
     def bounds(self, instance: Instance, *, at_once: bool) -> Iterator[KnownBound]:
-        """Yield the bound: when it is finished, or what there is of it so far."""
+        """Yield the bound: the finished one, or the best so far."""
         with suppress(KeyboardInterrupt, MachineError):
             self.finish(at_once=at_once)
         for finished in self._ended:
@@ -98,31 +98,27 @@ class Beside:
             for finished in () if self._stop.is_set() else self._runs(self._take):
                 self._ended.append(finished)
 
-    def _take(self, task: Task, snapshot: Snapshot) -> None:
-        del task
+    def _take(self, _: Task, snapshot: Snapshot) -> None:
         self._state = snapshot.state
         if self._stop.is_set():
             raise InterruptedRunError
 
 
-def bound_beside(
-    instance: Instance,
-    batch_time: str,
-    seed: int,
-    limits: Limits,
-    tell: Callable[[float], object] = lambda _: None,
-) -> Beside:
-    """Return what computes the bound in seconds, nothing in rounds; ``tell`` receives its limit."""
-    seconds = round(max(Beside.share * (limits.deadline - time.monotonic()), 0.1), 1)
+def companion_bound(
+    instance: Instance, batch_time: str, seed: int, limits: PolicyLimits, *, quiet: bool = True
+) -> CompanionRuns:
+    """Return the run of the bound in seconds, nothing in rounds; print its limit unless quiet."""
+    seconds = round(max(CompanionRuns.share * (limits.deadline - time.monotonic()), 0.1), 1)
     task = limits.task(instance, read_method("bound"), batch_time, seed)
     task = replace(task, time_limit=seconds, deadline=limits.deadline)
 
     def runs(take: Take) -> Iterator[Finished]:
         if batch_time:
-            tell(seconds)
+            if not quiet:
+                print(f"computing the bound, {seconds:.1f} s at most", flush=True)
             yield execute(task, listen=partial(take, task))
 
-    return Beside(runs)
+    return CompanionRuns(runs)
 
 
 def run_with_bound(
@@ -130,12 +126,7 @@ def run_with_bound(
 ) -> tuple[Finished, tuple[KnownBound, ...]]:
     """Run a policy in seconds, and then compute the bound, in as long as for a table at most."""
     instance, limits = _limits_of(task)
-
-    def tell(seconds: float) -> None:
-        if not quiet:
-            print(f"computing the bound, {seconds:.1f} s at most", flush=True)
-
-    with bound_beside(instance, task.batch_time, task.seed, limits, tell) as bound:
+    with companion_bound(instance, task.batch_time, task.seed, limits, quiet=quiet) as bound:
         finished = execute(task, listen=listen)
         ended = finished.record.ending == "interrupted" or finished.schedule is None
         return finished, tuple(bound.bounds(instance, at_once=ended))
@@ -144,20 +135,19 @@ def run_with_bound(
 def run_with_answer(
     task: Task, listen: Listener
 ) -> tuple[Finished, tuple[Finished, ...], tuple[str, ...]]:
-    """Run ``auto`` in seconds beside the policies that it is compared with.
+    """Run ``auto`` in seconds with the policies that its answer compares.
 
-    They begin when it has a schedule, so that its first answer waits for nothing; on one core
-    before it, for a share of the time.  The last item names those that were not run to their end.
+    They start when it has a schedule, so that its first schedule waits for nothing; on one core
+    before it, for a share of the time.  The last item names the policies that did not end.
     """
     instance, limits = _limits_of(task)
     alone = limits.jobs == 1
     left = limits.deadline - time.monotonic()
-    deadline = limits.deadline - (1 - Beside.share) * left if alone else limits.deadline
-    methods = [each for each in read_methods((OF_ANSWER,)) if not rounds_only(instance, each)]
+    deadline = limits.deadline - (1 - CompanionRuns.share) * left if alone else limits.deadline
     tasks = [
         limits.task(instance, method, task.batch_time, task.seed)
-        for method in methods
-        if method.kind == "policy"
+        for method in read_methods((OF_ANSWER,))
+        if method.kind == "policy" and not rounds_only(instance, method)
     ]
     waiting: list[Task] = tasks
 
@@ -169,14 +159,14 @@ def run_with_answer(
         finally:
             waiting = series.waiting
 
-    with Beside(runs) as others:
+    with CompanionRuns(runs) as others:
         if alone:
-            others.begin().result()
+            others.start().result()
 
         def watch(snapshot: Snapshot) -> None:
             listen(snapshot)
             if snapshot.state.schedule is not None:
-                others.begin()
+                others.start()
 
         finished = execute(task, listen=watch)
         interrupted = finished.record.ending == "interrupted"
@@ -186,7 +176,7 @@ def run_with_answer(
     return finished, found, unrun
 
 
-def _limits_of(task: Task) -> tuple[Instance, Limits]:
+def _limits_of(task: Task) -> tuple[Instance, PolicyLimits]:
     assert task.instance is not None
     assert task.deadline is not None
-    return task.instance, Limits(task.deadline, task.memory_limit, task.threads)
+    return task.instance, PolicyLimits(task.deadline, task.memory_limit, task.threads)

@@ -1,4 +1,4 @@
-"""The files of the nightly tables: rows, a table a page, and what differs from the reference."""
+"""The files of the nightly tables: rows, a table a page, and the differences of a night."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 import pandas as pd
 
 from reports.build import make_report
-from reports.figures.ranking import ranking_figure, ranking_table
-from reports.freshness import stale_rows, staleness, told
-from reports.markdown import has_page, page_text, table_page, table_text
+from reports.figures.ranking import MAIN_RESULT
+from reports.freshness import age_text, origin_text, stale_rows
+from reports.markdown import code, has_page, page_text, table_page, table_text
 from reports.nightly.compare import Comparison
 from reports.nightly.rows import TIMING
-from reports.page import Figure, Page, Part
+from reports.page_parts import Figure, Page, Part
 from reports.results import BestKnown, Results
 from reports.table import Table
 from support.text import counted
@@ -22,13 +22,13 @@ _RESULT = re.compile(r"(<!-- main result[^>]*-->\n).*?(<!-- end -->\n)", re.DOTA
 #: Lines of each list that are shown; the counts are always whole.
 MOST_LINES = 200
 _INTRODUCTION = """\
-## What this is
+## The suite
 
-The runs of the suite [`nightly`](../../kvopt/suites/nightly.toml), of which
+These are the runs of the suite [`nightly`](../../kvopt/suites/nightly.toml).
 `.github/workflows/nightly.yml` makes a new set every night and compares it with these.  A night
-fails on a schedule that the checker refuses, on a bound above a schedule, on an optimum that is no
-longer proved, and on a worse result in a reproducible section; slower times are reported, and no
-failure.  [`reports/METHOD.md`](../METHOD.md) explains the columns.
+fails on a refused schedule, on a bound above a schedule, on an optimum that is no longer proved,
+and on a worse result in a reproducible section.  Slower times are reported, and no failure.
+[`reports/METHOD.md`](../METHOD.md) explains the columns.
 
 ```sh
 python evaluate.py nightly --jobs 2 --store nightly.sqlite
@@ -46,52 +46,44 @@ on any machine, except these: {timing}.
 def texts(
     rows: pd.DataFrame, best_known: BestKnown | None = None, stale: int | None = None
 ) -> dict[str, str]:
-    """Return every file that is made of the rows, by its path in the folder of the tables.
+    """Return every file that is made from the rows, by its path in the folder of the tables.
 
-    Reproducible sections and the others have tables of their own, so that what the machine decides
-    is never mixed with what it does not.  The page calls so many rows ``stale``; None for those
-    that are.
+    Reproducible sections and the others have separate tables: the machine decides the others. The
+    page calls so many rows ``stale``; None counts them.
     """
-    parts: list[Part] = [told(rows, stale_rows(rows) if stale is None else stale)]
+    parts: list[Part] = []
     files: dict[str, str] = {}
     lines = [_INTRODUCTION.format(timing=", ".join(f"`{name}`" for name in TIMING))]
     for reproducible, folder, title in (
         (True, "tables", "Reproducible"),
-        (False, "anytime", "What is reached in a time, on one machine"),
+        (False, "anytime", "Reached in a time, on one machine"),
     ):
         chosen = rows[rows["reproducible"] == reproducible]
         if chosen.empty:
             continue
         report = _report(chosen, best_known)
         if not files:
-            if report.words.sentences:
-                parts[:0] = main_result(chosen, best_known)
-            parts += [*report.first, report.words]
+            parts = [*report.first, report.words]
             drawn = [part for part in parts if isinstance(part, Figure)]
             files |= {f"figures/{part.slug}.svg": part.drawing.svg for part in drawn}
         tables = [part for part in report.shown if isinstance(part, Table) and has_page(part)]
         files |= {f"{folder}/{part.slug}.md": table_page(part) for part in tables}
         links = [f"- [{part.title}]({folder}/{part.slug}.md)\n" for part in tables]
         lines += [f"## {title}\n\n{_sections(chosen)}\n", f"{report.summary}\n", "".join(links)]
-    return files | {"README.md": page_text("Nightly tables", [*parts, *lines])}
-
-
-def main_result(rows: pd.DataFrame, best_known: BestKnown | None) -> tuple[Table, Figure]:
-    """Return the one table and the one figure that come first, here and in the README."""
-    (unit, *_) = _results(rows[rows["reproducible"]], best_known).units
-    table = ranking_table(unit.boards)
-    note = "Pale: the part of the gap that no bound decides."
-    return table, Figure(table.slug, "Mean gap to the optimum", note, ranking_figure(table))
+    age = origin_text(rows, stale_rows(rows) if stale is None else stale)
+    return files | {"README.md": page_text("Nightly tables", [*parts, *lines, age])}
 
 
 def readme_text(
     readme: str, rows: pd.DataFrame, best_known: BestKnown | None, stale: int | None = None
 ) -> str:
-    """Return the README with the main result, and how old its rows are, between its two marks."""
-    table, figure = main_result(rows, best_known)
-    picture = f"![{figure.title}](reports/nightly/figures/{figure.slug}.svg)"
-    age = staleness(len(rows), stale_rows(rows) if stale is None else stale)
-    shown = f"\n{picture}\n\n{table_text(table)}{age}\n"
+    """Return the README with the main result, and the age of its rows, between its two marks."""
+    table, figure = report_of(rows, best_known).first[:2]
+    assert isinstance(table, Table)
+    assert isinstance(figure, Figure)
+    picture = f"![{figure.title}](reports/nightly/figures/{MAIN_RESULT}.svg)"
+    age = age_text(len(rows), stale_rows(rows) if stale is None else stale)
+    shown = f"\n{picture}\n\n{table_text(table)}\n{age}\n"
     return _RESULT.sub(lambda marks: f"{marks[1]}{shown}{marks[2]}", readme)
 
 
@@ -101,12 +93,8 @@ def report_of(rows: pd.DataFrame, best_known: BestKnown | None = None) -> Page:
 
 
 def _report(rows: pd.DataFrame, best_known: BestKnown | None) -> Page:
-    return make_report(_results(rows, best_known), pages=0, pictures=0)
-
-
-def _results(rows: pd.DataFrame, best_known: BestKnown | None) -> Results:
     keyed = rows.assign(key=[str(position) for position in range(len(rows))])
-    return Results(keyed, best_known or {})
+    return make_report(Results(keyed, best_known or {}), pages=0, pictures=0)
 
 
 def _sections(rows: pd.DataFrame) -> str:
@@ -133,13 +121,8 @@ def comparison_text(comparison: Comparison) -> str:
         ("Changed or new, not judged", comparison.changed),
         ("Slower, not judged", comparison.slower),
     ):
-        lines = [f"- {_plain(line)}\n" for line in entries[:MOST_LINES]]
+        lines = [f"- {code(line, in_table=False)}\n" for line in entries[:MOST_LINES]]
         if len(entries) > MOST_LINES:
             lines.append(f"- and {len(entries) - MOST_LINES:,} more\n")
         parts += [f"## {title}\n", "".join(lines)] if lines else []
     return page_text(f"The night {'FAILED' if comparison.failures else 'passed'}", parts)
-
-
-def _plain(text: str) -> str:
-    """Return text of the rows so that Markdown shows it and does nothing else with it."""
-    return f"`{' '.join(text.split()).replace('`', chr(39))}`"

@@ -104,8 +104,8 @@ def heat_map(rows: Sequence[Worst]) -> str:
                 corner = (each.memory - 0.5, each.n - 0.5)
                 alpha = _LARGEST_ALPHA * share
                 axes.add_patch(Rectangle(corner, 1, 1, color=COLOURS[1], alpha=alpha, linewidth=0))
-                told = f"{float(each.ratio):.2f}"
-                axes.text(each.memory, each.n, told, ha="center", va="center", fontsize=7)
+                text = f"{float(each.ratio):.2f}"
+                axes.text(each.memory, each.n, text, ha="center", va="center", fontsize=7)
             axes.set_title(row.policy, loc="left", fontsize=9)
             axes.set(
                 xlim=(memories[0] - 0.5, memories[-1] + 0.5),

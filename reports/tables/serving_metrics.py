@@ -5,16 +5,18 @@ from __future__ import annotations
 import pandas as pd
 
 from instances.batch_time import NANOSECONDS
+from reports.per_instance import spread_note
 from reports.rows import MARK_NOTE
-from reports.spread import spread_note
 from reports.table import Column, Table, columns
 
 _NOTE = (
-    "Times in seconds, of runs with arrivals in seconds; seeds averaged. AEL: mean end-to-end "
-    "latency. Left to gain: (TEL − LB) / TEL with the best bound of that instance and batch time, "
-    "so no schedule saves more; nothing where the bound does not hold for kept tokens "
-    "(docs/bounds_in_seconds.md). TTFT: time to the first token, TPOT: per output token after it, "
-    "ITL: between two tokens, E2EL: end to end (docs/metrics.md). " + MARK_NOTE
+    "Times in seconds, of runs with arrivals in seconds; seeds averaged. TTFT: time to the first "
+    "token, TPOT: per output token after it, ITL: between two tokens, E2EL: end to end "
+    "(docs/metrics.md). " + MARK_NOTE
+)
+_LEFT = (
+    "(TEL − LB) / TEL with the best bound of that instance and batch time: no schedule saves more. "
+    "Empty where the bound does not hold for kept tokens."
 )
 _MILLISECONDS = {
     "mean_ttft_ms": "TTFT",
@@ -43,21 +45,19 @@ def serving_table(runs: pd.DataFrame) -> Table | None:
     values = found[["gap_lower", *_PLAIN]].astype(float)
     values["ael"] = found["tel"].astype(float) / found["n"].astype(float) / NANOSECONDS
     values = values.join(found[list(_MILLISECONDS)].astype(float) / 1000)
-    # One that all share stands in the report's heading.
+    # A batch time that all share stands in the report's heading.
     timed = ["batch_time"] if found["batch_time"].nunique() > 1 else []
     keys = [found[name] for name in ("instance", "id", *timed, "label")]
-    frame = values.groupby(keys, sort=True).mean()
     groups = values.groupby(keys, sort=True)
-    frame["runs"] = groups.size()
-    spreads = groups[["ael", "gap_lower"]].std()
-    frame[["ael_spread", "left_spread"]] = spreads
+    frame = groups.mean().assign(runs=groups.size())
+    frame[["ael_spread", "left_spread"]] = groups[["ael", "gap_lower"]].std()
     shown = (
         Column("instance", "instance", "name"),
         *(Column(name, "batch time", "name") for name in timed),
         Column("label", "method", "name"),
         *([Column("runs", "runs", "count")] if frame["runs"].gt(1).any() else []),
-        Column("ael", "AEL", "seconds", spread="ael_spread"),
-        Column("gap_lower", "left to gain", "share", spread="left_spread"),
+        Column("ael", "AEL", "seconds", spread="ael_spread", note="mean end-to-end latency."),
+        Column("gap_lower", "left to gain", "share", spread="left_spread", note=_LEFT),
         *columns("seconds", **_MILLISECONDS, **_PLAIN),
     )
     note = _NOTE + spread_note(frame["ael_spread"])

@@ -1,10 +1,7 @@
 """The formulas of the reports; their sources stand in ``reports/METHOD.md``.
 
-Gaps over time are those of traces: primal integral (Berthold 2013) and primal-dual integral.  A
-trace is a step function.  Before the first incumbent the gap is 1; after a run's end its last value
-holds until its time limit, so runs that end early and late are integrated over the same T.
-Performance profiles are those of Dolan & Moré (2002), the shifted geometric mean that of Achterberg
-(2007) and Mittelmann's benchmarks.
+A trace is a step function.  Before the first incumbent the gap is 1.  After a run's end its last
+value holds until its time limit, so runs that end early and late are integrated over the same T.
 """
 
 from __future__ import annotations
@@ -26,9 +23,7 @@ def ratio_interval(
 
     The lower end is missing without an upper bound, the upper end without a positive lower bound.
     """
-    value = values.astype("Float64")
-    lower = lower_bounds.astype("Float64")
-    upper = upper_bounds.astype("Float64")
+    value, lower, upper = (each.astype("Float64") for each in (values, lower_bounds, upper_bounds))
     return pd.DataFrame(
         {"low": value / upper.where(upper > 0), "high": value / lower.where(lower > 0)}
     )
@@ -36,10 +31,7 @@ def ratio_interval(
 
 def shifted_geometric_mean(values: pd.Series, shift: float = SHIFT_SECONDS) -> float:
     """Return exp(mean(log(value + shift))) - shift; NaN where there is no value."""
-    known = values.dropna().to_numpy(dtype=float)
-    if not len(known):
-        return float("nan")
-    return float(np.exp(np.log(known + shift).mean()) - shift)
+    return float(np.exp(np.log(values.dropna().astype(float) + shift).mean()) - shift)
 
 
 def counted_seconds(seconds: pd.Series, solved: pd.Series, time_limits: pd.Series) -> pd.Series:
@@ -64,16 +56,9 @@ def performance_ratios(costs: pd.DataFrame) -> pd.DataFrame:
 
 def profile(ratios: pd.DataFrame, taus: Sequence[float]) -> pd.DataFrame:
     """Return ρ(τ), the share of instances with a ratio of at most τ: rows τ, columns methods."""
-    within = {
-        method: np.searchsorted(np.sort(ratios[method].to_numpy()), _widened(taus), side="right")
-        for method in ratios.columns
-    }
-    return pd.DataFrame(within, index=pd.Index(taus, name="tau")) / max(len(ratios), 1)
-
-
-def _widened(taus: Sequence[float]) -> np.ndarray:
     # A ratio is a rounded quotient: 1.1 may be computed as slightly more.
-    return np.asarray(taus, dtype=float) * (1 + 1e-12)
+    within = {tau: ratios.le(tau * (1 + 1e-12)).sum() / max(len(ratios), 1) for tau in taus}
+    return pd.DataFrame(within, ratios.columns).T.rename_axis("tau")
 
 
 def primal_steps(incumbents: pd.DataFrame, references: pd.Series) -> pd.DataFrame:
@@ -84,7 +69,7 @@ def primal_steps(incumbents: pd.DataFrame, references: pd.Series) -> pd.DataFram
     one are left out.
     """
     steps = incumbents.sort_values(["run", "seconds", "value"], kind="stable")
-    # Only an improvement is an incumbent; a trace may list what was found, not what was kept.
+    # Only an improvement is an incumbent; a trace may list all that was found.
     best = steps.groupby("run")["value"].cummin()
     reference = steps["run"].map(references).astype(float)
     value = np.abs(best - reference) / np.maximum(best, reference)
@@ -116,9 +101,9 @@ def integrate(steps: pd.DataFrame, horizons: pd.Series) -> pd.Series:
     run = known["run"].to_numpy()
     end = known["run"].map(horizons).to_numpy(dtype=float)
     begin = np.clip(known["seconds"].to_numpy(dtype=float), 0.0, end)
-    last = np.append(run[1:] != run[:-1], True) if len(run) else np.zeros(0, dtype=bool)
-    until = np.where(last, end, np.append(begin[1:], 0.0)[: len(run)])
-    first = np.append(True, run[1:] != run[:-1]) if len(run) else np.zeros(0, dtype=bool)
+    changes, size = run[1:] != run[:-1], len(run)
+    until = np.where(np.append(changes, True)[:size], end, np.append(begin[1:], 0.0)[:size])
+    first = np.append(True, changes)[:size]
     # The first step ends the time in which the gap is 1.
     area = known["gap"].to_numpy(dtype=float) * (until - begin) + np.where(first, begin, 0.0)
     areas = pd.Series(area, index=known["run"]).groupby(level=0).sum()
@@ -128,7 +113,7 @@ def integrate(steps: pd.DataFrame, horizons: pd.Series) -> pd.Series:
 def mean_gap_over_time(steps: pd.DataFrame, runs: int, times: np.ndarray) -> np.ndarray:
     """Return the mean gap of ``runs`` runs at each time; one without a step yet counts with 1.
 
-    Steps are those of one method, sorted by run and time; times are increasing seconds.
+    Steps are one method's, sorted by run and time; times are increasing seconds.
     """
     before = steps.groupby("run")["gap"].shift(fill_value=1.0)
     change = (steps["gap"] - before).to_numpy(dtype=float)

@@ -9,23 +9,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.metrics import integrate, primal_dual_steps, primal_steps
+from reports.formulas import integrate, primal_dual_steps, primal_steps
 
 
 def long_trace(runs: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return the points of ``incumbents`` or ``bounds`` as columns run (label), seconds, value.
 
-    A run with a TEL (or a bound) but no trace of it has found it at its end. What is no pair of
-    numbers is left out.
+    A run with a TEL (or a bound) without a trace has found it at its end. A point that is no pair
+    of numbers is left out.
     """
-    final = runs["tel" if column == "incumbents" else "lower_bound"]
     points: list[tuple[Any, float, float]] = []
-    for run, trace, value, end in zip(
-        runs.index, runs[column], final, runs["seconds"], strict=True
-    ):
+    final = runs["tel" if column == "incumbents" else "lower_bound"]
+    ends = runs["seconds"].fillna(0.0).astype(float)
+    for run, trace, value, end in zip(runs.index, runs[column], final, ends, strict=True):
         pairs = _pairs(trace)
         if not pairs and pd.notna(value):
-            pairs = [(0.0 if pd.isna(end) else float(end), float(value))]
+            pairs = [(end, float(value))]
         points += [(run, *pair) for pair in pairs]
     made = pd.DataFrame(points, columns=["run", "seconds", "value"])
     made = made.astype({"seconds": float, "value": float})
@@ -39,12 +38,11 @@ def _pairs(trace: Any) -> list[tuple[float, float]]:
             trace = json.loads(trace)
         except ValueError:
             return []
-    if not isinstance(trace, list | tuple | np.ndarray):
-        return []
+    lists = (list, tuple, np.ndarray)
     return [
         (float(point[0]), float(point[1]))
-        for point in trace
-        if isinstance(point, list | tuple | np.ndarray)
+        for point in (trace if isinstance(trace, lists) else ())
+        if isinstance(point, lists)
         and len(point) == 2
         and all(isinstance(each, int | float | np.number) for each in point)
     ]
@@ -52,11 +50,10 @@ def _pairs(trace: Any) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Timed:
-    """Runs of engines and when their gaps change, as columns run, seconds, gap.
+    """Runs of engines and the changes of their gaps, as columns run, seconds, gap.
 
     The runs have primal_integral and primal_dual_integral (seconds), where any has a trace.
-    ``primal`` is the gap to OPT or else the best known TEL, ``primal_dual`` that to a run's own
-    bound.
+    ``primal`` is the gap to OPT or else the best known TEL, ``primal_dual`` to a run's own bound.
     """
 
     runs: pd.DataFrame
@@ -68,7 +65,7 @@ def timed(runs: pd.DataFrame) -> Timed:
     """Return the engines among the runs with their gaps over time."""
     engines = runs[runs["engine"]]
     incumbents, bounds = long_trace(engines, "incumbents"), long_trace(engines, "bounds")
-    best = engines["opt"].where(engines["opt"].notna(), engines["upper"]).astype("Float64")
+    best = engines["opt"].fillna(engines["upper"]).astype("Float64")
     primal = primal_steps(incumbents, best.dropna())
     both = primal_dual_steps(incumbents, bounds)
     # Without a limit a run is integrated to its end.

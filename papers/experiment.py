@@ -13,7 +13,7 @@ from typing import Literal
 import pandas as pd
 
 from kvopt.suites import Suite, read_suite
-from papers.rows import planned_runs
+from papers.experiment_rows import planned_runs
 from papers.span import Span, Verdict, judge
 from reports.table import Table
 

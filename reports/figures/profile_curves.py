@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from reports.figures import style
-from reports.metrics import profile
-from reports.tables.profiles import Common
+from reports.formulas import profile
+from reports.profiles import Common
 
 _POINTS = 160
+#: Share of the axis between two ticks at least.
+_LEAST_APART = 0.05
+_TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 
 
 def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> style.Drawing | None:
     """Return the profiles over a logarithmic axis of τ, None without anything to compare.
 
-    Coloured are the methods with the largest area under their curve, at most ten.
-
-    The ratio is of a ``quantity``, as in "TEL"; the axis goes up to τ = ``least_range`` at least.
+    The methods with the largest area under their curve are coloured, at most ten. The ratios are
+    of a ``quantity``, as in "TEL"; the axis goes up to τ = ``least_range`` at least.
     """
     if common.costs.shape[1] < 2 or common.costs.isna().all(axis=None) or common.costs.empty:
         return None
@@ -38,15 +40,10 @@ def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> s
             if not ticks or np.log(tick / ticks[-1]) > _LEAST_APART * np.log(end):
                 ticks.append(tick)
         axes.set_xticks(ticks if len(ticks) > 2 else np.linspace(1, end, 5).round(3))
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        told = f"τ: {quantity} at most τ times the best"
-        axes.set(ylim=(-0.02, 1.02), xlabel=told, ylabel="share of instances")
+        axes.xaxis.set_major_formatter("{x:g}")
+        label = f"τ: {quantity} at most τ times the best"
+        axes.set(ylim=(-0.02, 1.02), xlabel=label, ylabel="share of instances")
         axes.minorticks_off()
         style.percent_axis(axes.yaxis)
         style.add_legend(made.figure, [axes], len(order) - len(shown))
     return made
-
-
-#: Share of the axis that is left between two ticks at least.
-_LEAST_APART = 0.05
-_TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)

@@ -15,24 +15,25 @@ from schedules.gap import gaps
 EASY, MEDIUM = 10.0, 60.0
 CLASSES = ("easy", "medium", "hard", "open")
 _NOTE = (
-    "The registry of best known values, of the library and of the ladder as far as it was run: "
-    "UB, the TEL of the best checked schedule, and two bounds, all in rounds. Certified LB: a file "
-    "proves it, evaluated in integers. LB: the best bound, which is that one, the optimum by "
-    "construction, or only solver-reported, as the column after it says. Gap = (UB − LB) / UB, "
-    "drawn as a bar; open instances first, the largest gap on top. Class, by the "
-    f"seconds of the run that proved LB = UB: easy, at most {EASY:g} s; medium, at most {MEDIUM:g} "
-    "s; hard, more, or proved by its construction alone; open, the challenge: no proof yet. "
-    "Day and seconds of each run are in the registry."
+    "The registry of best known values, of the library and of the ladder as far as it was run. "
+    "Values are total latencies in rounds."
+)
+_CLASS = (
+    f"by the seconds of the run that proved LB = UB: easy, at most {EASY:g}; medium, at most "
+    f"{MEDIUM:g}; hard, more, or proved by its construction alone; open, no proof yet."
 )
 #: Characters of a full bar, and parts of one.
 _WIDTH, _PARTS = 10, " ▏▎▍▌▋▊▉█"
 COLUMNS = (
     *columns("name", instance="instance", family="family"),
-    *columns("count", n="n", memory="M", upper="UB", certified="certified LB", lower="LB"),
+    *columns("count", n="n", memory="M"),
+    Column("upper", "UB", "count", note="the best checked schedule."),
+    Column("certified", "certified LB", "count", note="a file proves it, evaluated in integers."),
+    Column("lower", "LB", "count", note="the best bound."),
     Column("kind", "LB is", "name"),
-    Column("gap", "gap", "share"),
+    Column("gap", "gap", "share", note="(UB − LB) / UB."),
     Column("bar", "bar", sort="gap"),
-    Column("class", "class"),
+    Column("class", "class", note=_CLASS),
     *columns("name", upper_by="UB by", lower_by="LB by", reason="OPT rests on"),
 )
 
@@ -83,9 +84,9 @@ def difficulty(gap: float, seconds: float, kind: str) -> str:
 
 
 def bar(share: float) -> str:
-    """Return a share as a bar of ten characters at most, at least a sliver of what is not zero."""
-    eighths = max(round(8 * _WIDTH * share), int(share > 0))
-    return _PARTS[8] * (eighths // 8) + (_PARTS[eighths % 8] if eighths % 8 else "")
+    """Return a share as a bar of ten characters at most; any share but 0 has a sliver."""
+    full, part = divmod(max(round(8 * _WIDTH * share), int(share > 0)), 8)
+    return _PARTS[8] * full + _PARTS[part].strip()
 
 
 def _line(entry: Entry, instance: Instance) -> dict[str, object]:
