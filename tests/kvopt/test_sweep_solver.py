@@ -78,33 +78,6 @@ def test_every_closed_window_comes_with_its_certificate(monkeypatch: Patch) -> N
     assert events[-1].outcome == "optimal"
 
 
-@pytest.mark.parametrize(
-    ("memory", "requests"),
-    [
-        (7, [(1, 2, 5), (3, 1, 3)]),
-        (10, [(3, 4, 6), (2, 0, 6), (2, 1, 2), (1, 0, 4)]),
-        (11, [(0, 0, 6), (2, 0, 1), (2, 4, 6), (3, 0, 2)]),
-    ],
-)
-def test_every_certificate_proves_its_bound(
-    memory: int, requests: list[tuple[int, int, int]]
-) -> None:
-    """Prices are limited by no start windows, which a sweep could not name."""
-    instance = instance_of(memory, *requests)
-    known = run_policy(policies()["svf"], instance)
-    job = search_job(
-        backward, backward.SweepOptions(), instance, 30.0, list(known.starts), known.tel
-    )
-    events: list[Event] = []
-    search.solve(job, Report(events.append))
-    optimum = brute_force_optimum(instance)
-    proved = [each for each in bounds_of(events) if each.certificate is not None]
-    assert proved[-1].value == optimum
-    assert all(each.value <= optimum for each in proved)
-    for each in proved:
-        assert evaluate(instance, read_certificate(each.certificate)) == each.value
-
-
 @pytest.mark.parametrize("multipliers", [False, True])
 def test_no_certificate_is_sent_that_its_reader_refuses(
     monkeypatch: Patch, multipliers: bool
