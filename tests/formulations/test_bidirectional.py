@@ -159,7 +159,7 @@ for seed in range(2000, 2000 + int(sys.argv[3])):
         turn = rng.choice((1e-6, 1e-5, 1e-4))
         engine.TURN_SHARES = rng.choice((1.5, 500.0)), 0.0
         engine.LOOK_SECONDS = rng.choice((0.0, 1e-4))
-    tuned = bidirectional.Options(
+    tuned = bidirectional.BidirectionalOptions(
         passes_up_to=-1.0, turn_seconds=turn, first_width=first, next_share=share
     )
     events = []

@@ -178,7 +178,7 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
     blind = known._replace(keys=np.zeros_like(known.keys))
     width = len(instance)
 
-    def swept_by(each: network_module.Rules, threads: int) -> tuple[int, int]:
+    def swept_by(each: network_module.WindowRules, threads: int) -> tuple[int, int]:
         result = sweep(each, width, Limits(threads, 1e9, _never), keep=True)
         assert result.paths is not None
         length = priced(result.paths, np.zeros(len(found.least), dtype=np.int64), found.least).value
@@ -343,7 +343,7 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
         options += [expected[m - h] + p for h, p in zip(held, paid, strict=True) if h <= m]
         expected[m] = max(options)
     instance = instance_of(memory, *((0, h - 1, 1) for h in held))
-    network = backward_tables.Network(
+    network = backward_tables.ReaderNetwork(
         memory,
         backward_tables.kinds_of(instance, Budget(3, {})),
         pay=np.array([[0, 0, 0], paid]),
@@ -364,7 +364,7 @@ def test_what_completes_is_bounded_in_coarse_units_of_many_tokens() -> None:
     instance = instance_of(10**6, (0, 0, 1), (0, 0, 1), (0, 99_999, 1), (0, 300_000, 1))
     kinds = backward_tables.kinds_of(instance, Budget(4, {}))
     none = np.zeros(3, dtype=np.int64)
-    network = backward_tables.Network(
+    network = backward_tables.ReaderNetwork(
         10**6, kinds, none[None], none, none[None], 0, none[:0].reshape(0, 0, 0), none
     )
     gain, power = backward_tables.gain_of(

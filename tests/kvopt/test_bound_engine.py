@@ -35,7 +35,7 @@ def _sent() -> tuple[BoundProved, list[str]]:
         return Bound(2, None, None, None, TABLE)
 
     declared = replace(patterns.FORMULATION, compute=compute_bound)
-    deadline, options = time.monotonic() + 60, {"options": patterns.Options()}
+    deadline, options = time.monotonic() + 60, {"options": patterns.PatternOptions()}
     job = Job(TWO, "bound", declared, True, deadline, 1, 0, [0, 1], 5, options=options)
     events: list[Event] = []
     bound.solve(job, Report(events.append))

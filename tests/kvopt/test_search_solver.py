@@ -135,7 +135,7 @@ def test_multipliers_on_states_end_with_the_time(seconds: float) -> None:
     """Also where it is over before they begin."""
     instance = instance_of(9, *[(0, 1, 3)] * 6)
     known = run_policy(policies()["fcfs"], instance)
-    options = bidirectional.Options(states=True)
+    options = bidirectional.BidirectionalOptions(states=True)
     job = search_job(bidirectional, options, instance, seconds, list(known.starts), known.tel)
     # Once it never returned.
     search.solve(job, Report(lambda _: None))

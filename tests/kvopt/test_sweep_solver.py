@@ -46,7 +46,7 @@ def _events(
     patterns: bool = False,
     price: float = 0.025,
     times: int = 30,
-    options: backward.Options | None = None,
+    options: backward.SweepOptions | None = None,
     **limits: Any,
 ) -> list[Event]:
     """Run the search in this process, by default with a third of a round for 14 tokens."""
@@ -55,7 +55,7 @@ def _events(
     events: list[Event] = []
     if not patterns:
         monkeypatch.setattr(proving, "searchable_states", lambda *_: None)
-    options = options or backward.Options()
+    options = options or backward.SweepOptions()
     job = search_job(backward, options, instance, seconds, list(known.starts), known.tel, **limits)
     search.solve(job, Report(events.append))
     return events
@@ -78,38 +78,13 @@ def test_every_closed_window_comes_with_its_certificate(monkeypatch: Patch) -> N
     assert events[-1].outcome == "optimal"
 
 
-@pytest.mark.parametrize(
-    ("memory", "requests"),
-    [
-        (7, [(1, 2, 5), (3, 1, 3)]),
-        (10, [(3, 4, 6), (2, 0, 6), (2, 1, 2), (1, 0, 4)]),
-        (11, [(0, 0, 6), (2, 0, 1), (2, 4, 6), (3, 0, 2)]),
-    ],
-)
-def test_every_certificate_proves_its_bound(
-    memory: int, requests: list[tuple[int, int, int]]
-) -> None:
-    """Prices are limited by no start windows, which a sweep could not name."""
-    instance = instance_of(memory, *requests)
-    known = run_policy(policies()["svf"], instance)
-    job = search_job(backward, backward.Options(), instance, 30.0, list(known.starts), known.tel)
-    events: list[Event] = []
-    search.solve(job, Report(events.append))
-    optimum = brute_force_optimum(instance)
-    proved = [each for each in bounds_of(events) if each.certificate is not None]
-    assert proved[-1].value == optimum
-    assert all(each.value <= optimum for each in proved)
-    for each in proved:
-        assert evaluate(instance, read_certificate(each.certificate)) == each.value
-
-
 @pytest.mark.parametrize("multipliers", [False, True])
 def test_no_certificate_is_sent_that_its_reader_refuses(
     monkeypatch: Patch, multipliers: bool
 ) -> None:
     """Such bounds come without: the reader would hold a table of best patterns by tokens."""
     instance = instance_of(10_000, (0, 6_000, 3), (0, 6_000, 4), (0, 6_000, 5), (0, 9, 2))
-    options = backward.Options(multipliers=multipliers)
+    options = backward.SweepOptions(multipliers=multipliers)
     events = _events(monkeypatch, instance, 20.0, price=1e-4, times=12, options=options)
     sent = list(bounds_of(events))
     assert sent[-1].value == 24
@@ -125,7 +100,7 @@ def test_certificates_of_large_memory_are_read(monkeypatch: Patch, seed: int) ->
     sizes = [(int(memory * rng.random() ** 3), rng.randint(1, 9)) for _ in range(3)]
     own = [(rng.choice((0, 0, 3)), *rng.choice(sizes)) for _ in range(rng.randint(2, 6))]
     instance = instance_of(memory, *((a, min(s, memory - o), o) for a, s, o in own))
-    options = backward.Options(multipliers=bool(seed % 2))
+    options = backward.SweepOptions(multipliers=bool(seed % 2))
     events = _events(monkeypatch, instance, 1.0, patterns=True, options=options)
     _check_certificates(instance, list(bounds_of(events)))
 

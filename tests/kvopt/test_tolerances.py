@@ -21,7 +21,7 @@ from kvopt.engines import pyomo_solver
 from kvopt.engines.job import Job
 from kvopt.engines.parts import tolerances
 from kvopt.engines.parts.prepared import covered, prepare
-from kvopt.engines.parts.pyomo_options import KNOWN, Known
+from kvopt.engines.parts.pyomo_options import KNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import COVERED, CoveredReport, largest_activity
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.options import read_formulation
@@ -253,7 +253,7 @@ def test_only_the_bound_of_a_known_solver_counts(
     told = [event for event in events if isinstance(event, BoundProved)]
     bounds = [event.value for event in told if event.source == name]
     assert bounds == believed
-    assert engine.asked["options"] == KNOWN.get(name, Known()).options
+    assert engine.asked["options"] == KNOWN.get(name, SolverSettings()).options
     if believed:
         assert set(engine.asked["options"].values()) == {0.0}
 
