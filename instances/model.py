@@ -113,7 +113,7 @@ class Instance:
 
     name: Annotated[Line, Field(min_length=1)]
     memory: PositiveTokens
-    # Of a long list the first fault is told, and no other looked for.
+    # A long list is read up to its first fault.
     requests: Annotated[tuple[Request, ...], Field(min_length=1, fail_fast=True)]
     family: Line | None = None
     source: Line | None = None
@@ -131,8 +131,8 @@ class Instance:
         arrivals = map(attrgetter("arrival"), self.requests)
         if self.time_unit == "round" and set(map(type, arrivals)) != {int}:
             each = next(each for each in self.requests if not isinstance(each.arrival, int))
-            told = f"expected an integer round, found {each.arrival!r}"
-            raise ValueError(f"request id {each.id}, field arrival: {told}")
+            wrong = f"expected an integer round, found {each.arrival!r}"
+            raise ValueError(f"request id {each.id}, field arrival: {wrong}")
         if (self.known_optimum is None) != (self.known_optimum_reason is None):
             raise ValueError("expected known_optimum and known_optimum_reason together")
         prompts = map(attrgetter("prompt"), self.requests)

@@ -46,7 +46,7 @@ _PROGRAM = "python -m papers"
 @argument("names", nargs=-1, metavar="[STATEMENT | PAGE]...")
 @option("--all", dest="everything", is_flag=True, help="compute every statement again, a line each")
 @option("--plot", "FILE", "draw the schedules that show a statement, .png or .svg")
-@option("--store", "FILE | URL", "rows of PAGE: a store, or .csv or .parquet")
+@option("--store", "FILE", "rows of PAGE: a store, or .csv or .parquet")
 @option("--suite", "FILE", "with --out: run in place of the page's own", Path)
 @option("--out", "DIR", "where the page of the store's rows goes", Path)
 @CHECK_OPTION

@@ -216,7 +216,7 @@ def _summary(results: Results) -> str:
     codes="0 done; 1 --check found a difference, or a file could not be written; 2 bad usage or "
     "input; 5 the reports are written, but rows contradict each other",
 )
-@option("--store", "FILE | URL", "a store, or rows (.csv, .parquet)", required=True)
+@option("--store", "FILE", "a store, or rows (.csv, .parquet)", required=True)
 @option("--out", "DIR", "where to write", Path, required=True)
 @count_option("--pages", MOST_PAGES, "most instances with a page")
 @count_option("--pictures", MOST_PICTURES, "most pictures of schedules, with the worst always")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -32,9 +33,9 @@ from kvopt.best_known.files import (
     RegistryError,
     certificate_path,
     format_certificate,
-    format_schedule,
     proof_file,
     read_certificate_file,
+    schedule_of,
     schedule_path,
 )
 from kvopt.best_known.library import LibraryInstance
@@ -48,7 +49,7 @@ from kvopt.methods.witness import (
 )
 from schedules import Schedule, check_schedule
 from schedules.evidence import CONSTRUCTION, Statement, Verdict, Witness, contradictions, judge
-from schedules.files import read_schedule
+from schedules.files import read_schedule, schedule_document
 from support.jsonfile import FileError, holds
 from support.text import one_line
 
@@ -84,9 +85,9 @@ class Known:
 
     def texts(self, instance: Instance) -> dict[str, str]:
         """Return the texts of both files, by their paths below ``best_known/``."""
-        starts, upper = self.schedule.starts, self.entry.upper
+        schedule = schedule_of(instance, self.schedule.starts, self.entry.upper)
         return {
-            schedule_path(instance.name): format_schedule(instance, starts, upper),
+            schedule_path(instance.name): json.dumps(schedule_document(schedule)) + "\n",
             certificate_path(instance.name): format_certificate(instance, self.certificate),
         }
 
@@ -209,7 +210,7 @@ def merge(
         If any bound, old or new, exceeds the best schedule, old or new.
     """
     before = old.entry if old else None
-    # Of equals the first is kept.
+    # The first of equal schedules stays.
     uppers = [*([(old.entry.upper, old.schedule)] if old else []), *filter(None, [claims.upper])]
     if not uppers:
         return None

@@ -250,7 +250,7 @@ def checked(column: Column, values: list[Any]) -> list[Any]:
 
 
 def _loads(text: Any) -> Any:
-    if not isinstance(text, str):  # SQLite lets a number stand there
+    if not isinstance(text, str):  # SQLite allows numbers
         raise ValueError(f"expected JSON, found {one_line(text, 60)}")
     return json.loads(text)
 

@@ -7,7 +7,7 @@ import inspect
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -268,27 +268,22 @@ def _drawn_sources(draw: _Draw) -> Iterator[Source]:
     if draw.family not in known:
         raise ValueError(unknown_name("family", draw.family, known))
     _check_parameters(draw, known[draw.family].generate)
-    seeds = _range(f"seeds of {draw.family!r}", draw.seeds)
-    if draw.rate is None:
-        if draw.arrival_seeds is not None:
-            raise ValueError(f"arrival_seeds of {draw.family!r}: goes with a rate, found none")
-        return (draw_source(draw.family, seed, draw.set) for seed in seeds)
-    again = _range(f"arrival_seeds of {draw.family!r}", draw.arrival_seeds or [0, 1])
+    if draw.rate is None and draw.arrival_seeds is not None:
+        raise ValueError(f"arrival_seeds of {draw.family!r}: goes with a rate, found none")
+    ends = {"seeds": draw.seeds, "arrival_seeds": draw.arrival_seeds or [0, 1]}
+    for key, (first, end) in ends.items():
+        if first >= end:
+            raise ValueError(f"{key} of {draw.family!r}: expected [first, end] with first < end")
+    seeds, again = (range(*each) for each in ends.values())
     if len(seeds) * len(again) > MAX_DRAWS:
+        count = len(seeds) * len(again)
         raise ValueError(
-            f"{draw.family!r}: expected at most {MAX_DRAWS} draws, found {len(seeds) * len(again)}"
+            f"seeds of {draw.family!r}: expected at most {MAX_DRAWS} draws, found {count}"
         )
     drawn = (draw_source(draw.family, seed, draw.set) for seed in seeds)
-    return (arriving_source(each, draw.rate, seed) for each in drawn for seed in again)
-
-
-def _range(name: str, ends: Sequence[int]) -> range:
-    first, end = ends
-    if first >= end:
-        raise ValueError(f"{name}: expected [first, end] with first < end")
-    if end - first > MAX_DRAWS:
-        raise ValueError(f"{name}: expected at most {MAX_DRAWS} draws, found {end - first}")
-    return range(first, end)
+    if (rate := draw.rate) is None:
+        return drawn
+    return (arriving_source(each, rate, seed) for each in drawn for seed in again)
 
 
 def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:

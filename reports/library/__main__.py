@@ -79,7 +79,7 @@ def page_text(registry: Registry, stale: int) -> str:
 @CHECK_OPTION
 @QUIET_OPTION
 @option("--html", "DIR", "write sortable pages and their files there", Path)
-@option("--store", "FILE | URL", "with --html: runs that the instances' pages show too")
+@option("--store", "FILE", "with --html: runs that the instances' pages show too")
 @count_option("--pictures", MOST_PICTURES, "with --html: most pictures of schedules")
 def main(options: Options) -> int:
     """Write the library's page in the checkout, or all of it as HTML elsewhere."""

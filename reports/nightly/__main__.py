@@ -50,7 +50,7 @@ _PROGRAM = "python -m reports.nightly"
     codes="0 as good as the committed rows; 1 the night failed, or --check found a stale file; "
     "2 bad usage, or a store or file that cannot be read",
 )
-@option("--store", "FILE | URL", "in which the suite has been run")
+@option("--store", "FILE", "in which the suite has been run")
 @option("--suite", "SUITE", "(default: nightly)", default="nightly")
 @option("--out", "DIR", "where the tables go", Path)
 @option("--update", is_flag=True, help="replace the committed tables, with --store the rows too")

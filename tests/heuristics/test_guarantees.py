@@ -127,10 +127,8 @@ def test_kept_with_prompts(name: str, share: float) -> None:
 
 @pytest.mark.parametrize("name", ["a-ell", "a-switch"])
 def test_not_claimed_with_prompts(name: str) -> None:
-    """With s > 0 the ratio of C Theorem 7 is exceeded by far, so nothing is claimed.
-
-    It was stated for any s: 1.214, and 15/50 is below 0.38.
-    """
+    """With s > 0 the ratio of C Theorem 7 is exceeded by far, so nothing is claimed."""
+    # It was stated for any s: 1.214, and 15/50 is below 0.38.
     instance, least = two_points(prompt=100, lower=15, upper=50, memory=1500), 1.35
     assert least < against_h_sf(name, instance)
     assert stated(name, instance) + slack(instance) < least

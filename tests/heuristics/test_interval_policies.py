@@ -139,22 +139,18 @@ def mean_ratio(name: str, instance: Instance, seeds: range, **values: str) -> fl
 
 
 def test_theorem_6_fails_with_one_permutation() -> None:
-    """One random order for all rounds exceeds the bound of C Theorem 6, and not for a small M.
-
-    What is cancelled first is also admitted first, and cancelled again: α = 1/2 gives 1.25 in the
-    theorem; the measured ratio is 1.48 to 1.50 at M = 2,000, 8,000 and 32,000.
-    """
+    """One random order for all rounds exceeds the bound of C Theorem 6, and not for a small M."""
+    # What is cancelled first is also admitted first, and cancelled again: α = 1/2 gives 1.25 in the
+    # theorem; the measured ratio is 1.48 to 1.50 at M = 2,000, 8,000 and 32,000.
     instance = two_point.generate(n=7500, memory=2000, lower=10, upper=20, long_share=0.7)
     assert mean_ratio("a-min", instance, range(2), ties="permutation") > 1.4
     assert mean_ratio("a-min", instance, range(2), ties="fresh") < 1.25
 
 
 def test_draws_are_apart_from_those_of_an_instance() -> None:
-    """A policy and an instance with the same seed draw nothing in common.
-
-    The raw words of one seed would give a random order that follows the outputs; with seed 0 the
-    ratio of A_min on such an instance was 2.09 instead of 1.06.
-    """
+    """A policy and an instance with the same seed draw nothing in common."""
+    # The raw words of one seed would give a random order that follows the outputs; with seed 0 the
+    # ratio of A_min on such an instance was 2.09 instead of 1.06.
     instance = two_point.generate(n=3000, memory=400, lower=2, upper=20, long_share=0.1, seed=3)
     long = instance.outputs > 2
     assert abs(np.corrcoef(long, draws(3, 3000))[0, 1]) < 0.1

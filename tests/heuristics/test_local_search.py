@@ -99,10 +99,9 @@ def changes(draw: st.DrawFn) -> tuple[Instance, Ints, Ints, Any]:
 def test_a_changed_list_is_decoded_as_defined(
     rounds: int, change: tuple[Instance, Ints, Ints, Any]
 ) -> None:
-    """From the first change on, to where nothing changes any more: Σ starts and all that is kept.
-
-    Both ways to keep the worker are held against a decoding round after round that shares nothing.
-    """
+    """From the first change to where nothing changes any more: Σ starts and all that is kept."""
+    # Both ways to keep the worker are held against a decoding round after round that shares
+    # nothing.
     instance, order, delays, (kind, a, b, length) = change
     walk, columns = walk_of(instance, order.copy(), delays.copy())
     trial = spaces(len(instance), rounds)
@@ -254,11 +253,9 @@ def test_one_request_and_sums_beyond_words_are_left_alone() -> None:
 
 
 def test_a_request_may_wait_for_a_later_one() -> None:
-    """A schedule that no list has without delays is reached, and its delays are kept.
-
-    M = 6.  (s, o) = (2, 2) holds 3, 4 and (1, 3) holds 2, 3, 4: started together the two hold
-    4 + 3 = 7 tokens in the second round, so the second to be taken waits, whoever it is.
-    """
+    """A schedule that no list has without delays is reached, and its delays are kept."""
+    # M = 6.  (s, o) = (2, 2) holds 3, 4 and (1, 3) holds 2, 3, 4: started together the two hold 4 +
+    # 3 = 7 tokens in the second round, so the second to be taken waits, whoever it is.
     instance = Instance("wait", 6, (Request(0, 0, 2, 2), Request(1, 0, 1, 3)))
     search = Search(columns_of(instance), 6, np.array([0, 4]), seed=0)
     assert search.total == 4

@@ -206,19 +206,6 @@ def test_prompts_in_chunks_equal_their_transcription(
     assert aborted > (3 if name == "vllm-v1" else 0), aborted
 
 
-def test_the_ratio_of_sglang_falls_after_a_prompt_in_chunks() -> None:
-    """Whoever makes tokens alone, after a prompt that was cut, is reserved less and less for.
-
-    In rounds of a nanosecond the second begins beside the first in the same round whatever the
-    chunks; its start is the round of its last one.
-    """
-    instance = instance_of(1108, (0, 2, 1000), (5e-7, 300, 1), time_unit="second")
-    policy, batch_time = policies()["sglang-ratio"], parse_batch_time("linear(base=0.000001)")
-    for chunk, rounds in ((0, 1), (2, 150), (1, 300)):
-        setting = Setting({"chunk": chunk}, batch_time=batch_time)
-        assert run_policy(policy, instance, setting).starts[1] == 500 + rounds - 1
-
-
 @pytest.mark.parametrize(
     ("name", "in_seconds", "in_rounds"),
     [

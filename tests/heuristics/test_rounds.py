@@ -249,10 +249,8 @@ def test_affine_batch_time_by_hand() -> None:
 
 
 def test_an_idle_worker_waits_for_the_next_arrival() -> None:
-    """In real time an empty worker begins its next round when a request arrives, fraction or not.
-
-    In unit rounds too, where arrivals are integers.
-    """
+    """In real time an empty worker begins its next round when a request arrives, at any time."""
+    # In unit rounds too, where arrivals are integers.
     for arrivals, batch_time in (((0.25, 7.75), UNIT), ((1, 8), UNIT), ((1, 8), None)):
         requests = [(arrival, 0, 1) for arrival in arrivals]
         trace = run_fake(Fake(everything), requests, batch_time=batch_time)

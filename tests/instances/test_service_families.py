@@ -115,10 +115,8 @@ def test_chat_has_the_published_moments(law: Gamma, mean: float, variance: float
     ],
 )
 def test_draws_follow_the_law(name: str, prompt: Length, output: Length) -> None:
-    """20,000 draws: no share of lengths up to any is further off than 2.2 / √n (Kolmogorov).
-
-    Under the law that is exceeded once in 8,000 times: 2·exp(−2·2.2²).
-    """
+    """20,000 draws: no share of lengths up to any is further off than 2.2 / √n (Kolmogorov)."""
+    # Under the law that is exceeded once in 8,000 times: 2·exp(−2·2.2²).
     instance = families()[name].generate(seed=0, n=20_000)
     for lengths, law in ((instance.prompts, prompt), (instance.outputs, output)):
         shares = shares_of(law)
@@ -176,10 +174,8 @@ def test_the_worst_mix_is_counted_off() -> None:
 
 
 def test_shortest_first_on_the_worst_mix_is_the_formula() -> None:
-    """TEL of H-SF against n²/(2M)·x'Bx of the paper, within 5 % for n = 4,000 and M = 400.
-
-    x'Bx is the sum over pairs of min(i, j)².
-    """
+    """TEL of H-SF against n²/(2M)·x'Bx of the paper, within 5 % for n = 4,000 and M = 400."""
+    # x'Bx is the sum over pairs of min(i, j)².
     n, memory, upper = 4000, 400, 20
     instance = families()["worst-mix"].generate(n=n, memory=memory, upper=upper)
     share = np.bincount(instance.outputs, minlength=upper + 1)[1:] / n

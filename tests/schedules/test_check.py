@@ -208,10 +208,8 @@ def test_what_keeps_tokens_is_never_optimal() -> None:
 
 
 def test_memory_counted_as_in_the_engine() -> None:
-    """A token takes its slot a round later, so two requests of 1 + 2 tokens fit into 4, not 3.
-
-    They hold 1 + 1 and 2 + 2 at times 1 and 2; counted by the problem 2 + 2 and 3 + 3.
-    """
+    """A token takes its slot a round later, so two requests of 1 + 2 tokens fit into 4, not 3."""
+    # They hold 1 + 1 and 2 + 2 at times 1 and 2; counted by the problem 2 + 2 and 3 + 3.
     for memory, valid in ((4, True), (3, False)):
         instance = instance_of(memory, (0, 1, 2), (0, 1, 2))
         schedule = make_schedule(instance, [0, 0], "test", engine_accounting=True)

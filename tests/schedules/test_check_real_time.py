@@ -76,11 +76,9 @@ def test_rounds_and_tel_by_hand() -> None:
     ],
 )
 def test_cached_tokens_by_hand(memory: int, cached: int, tel: float, told: str) -> None:
-    """What a run finds need not be prefilled, was computed, and is held in between.
-
-    Round 0 prefills the first request, 0-2.5; round 1 the second, 2.5-5, while the first has made
-    a token and is gone.  Round 2 prefills 3 + 1 - cached, round 3 decodes.
-    """
+    """What a run finds need not be prefilled, was computed, and is held in between."""
+    # Round 0 prefills the first request, 0-2.5; round 1 the second, 2.5-5, while the first has made
+    # a token and is gone.  Round 2 prefills 3 + 1 - cached, round 3 decodes.
     instance = make(memory, (0, 3, 3), (0, 3, 1))
     runs: dict[str, Any] = {"attempts": [[(0, 1)], []], "kept": [[0, 1], [0]]}
     schedule = schedule_of(instance, [1, 1], tel, cached=((0, cached), (0,)), **runs)
@@ -251,11 +249,9 @@ def _drawn(rng: np.random.Generator) -> Instance:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_mutations_are_refused(name: str) -> None:
-    """A start, a gap, a chunk, a token kept, an attempt or the TEL told wrong is found.
-
-    Prompts and outputs count in the batch time, so no two of these have the same times: a TEL that
-    is still right would need two errors that cancel out, and the numbers are prime for that.
-    """
+    """A start, a gap, a chunk, a token kept, an attempt or the TEL told wrong is found."""
+    # Prompts and outputs count in the batch time, so no two of these have the same times: a TEL
+    # that is still right would need two errors that cancel out, and the numbers are prime for that.
     policy, values = METHODS[name]
     model = parse_batch_time("linear(1.000003,0.100019,0.010037,0.500057,0.020023)")
     refused: set[str] = set()

@@ -92,10 +92,8 @@ def _runs_of(instance: Instance, schedule: Schedule, i: int) -> list[dict[str, A
 
 
 def drawn(seed: int) -> tuple[Instance, Schedule]:
-    """Return a small instance in seconds and a schedule that fills every round.
-
-    Memory is not looked at, and some begin before they may.
-    """
+    """Return a small instance in seconds and a schedule that fills every round."""
+    # Memory is not looked at, and some begin before they may.
     draw = random.Random(seed)
     n = draw.randint(1, 5)
     requests = tuple(

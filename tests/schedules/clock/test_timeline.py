@@ -37,12 +37,10 @@ def scheduled(
 
 
 def with_kept_tokens() -> Timeline:
-    """Return two requests, one evicted with 2 tokens in round 2 and prefilled with them in round 3.
-
-    Rounds: 12, 11, 10, 14 (prompt 2 and 2 kept), 10 ms; so they end at 12, 23, 33, 47 and 57.
-    First: arrival 0, tokens at 12, 23, 47, 57 ms, prompt 2; second: arrival 0, tokens at 23, 33,
-    47 ms, prompt 1.
-    """
+    """Return two requests, one evicted with 2 tokens in round 2 and prefilled anew in round 3."""
+    # Rounds: 12, 11, 10, 14 (prompt 2 and 2 kept), 10 ms; so they end at 12, 23, 33, 47 and 57.
+    # First: arrival 0, tokens at 12, 23, 47, 57 ms, prompt 2; second: arrival 0, tokens at 23, 33,
+    # 47 ms, prompt 1.
     instance = in_seconds((0, 2, 4), (0, 1, 3))
     clock = Clock("linear(base=10,prefill=1)")
     kept = {"attempts": (((0, 2),), ()), "kept": ((0, 2), (0,))}
@@ -81,10 +79,8 @@ def _possible(instance: Instance, schedule: Schedule, told: Told) -> bool:
 
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_as_token_by_token(first: int) -> None:
-    """Evictions with kept and lost tokens, chunks, late rounds: every figure is the literal one.
-
-    What is replayed is possible: no round begins early, no run before its request has arrived.
-    """
+    """Evictions with kept and lost tokens, chunks, late rounds: every figure is the literal one."""
+    # What is replayed is possible: no round begins early, no run before its request has arrived.
     possible = 0
     for seed in range(first, first + 100):
         instance, schedule = drawn(seed)
