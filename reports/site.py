@@ -125,7 +125,7 @@ def _first(ranked: Page, library: Table, slug_of: Mapping[str, str], night: pd.D
     best = replace(ranks[0], note=_NOTE, columns=shown, frame=found)
     still = replace(
         library,
-        columns=tuple(each for each in library.columns if each.key in _OPEN),
+        columns=tuple(replace(each, note="") for each in library.columns if each.key in _OPEN),
         frame=library.frame[library.frame["gap"] > 0].head(MOST_OPEN),
     )
     pages = [f"library/instances/{slug_of[sha]}.html" for sha in still.frame["sha"]]

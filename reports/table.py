@@ -111,10 +111,6 @@ class Table:
         marked = [f"{mark} {text}" for mark, text in zip(_MARKS, defined, strict=False)]
         return [text for text in (self.note, *marked) if text]
 
-    def of_solvers(self) -> Table:
-        """Return the table under the name for lines of solvers."""
-        return replace(self, slug=f"{self.slug}-solvers", title=f"{self.title}, solvers")
-
     def linked(self, addresses: Mapping[str, Sequence[str]]) -> Table:
         """Return the table with an address for each cell of some columns, empty for none."""
         frame = self.frame.assign(**{f"{key}_address": each for key, each in addresses.items()})

@@ -88,7 +88,9 @@ def _ranked(made: Table, to: str, *, engines: bool) -> Table:
     )
     note = made.note + (_SOLVERS.format(to=to) if engines else f" {MARK_NOTE}")
     made = replace(made, columns=shown, note=note + spread_note(made.frame["spread"]))
-    return made.of_solvers() if engines else made
+    if engines:
+        made = replace(made, slug=f"{made.slug}-solvers", title=f"{made.title}, solvers")
+    return made
 
 
 def _ordered(frame: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:

@@ -223,7 +223,7 @@ def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
 def test_pages_show_what_each_policy_loses(tmp_path: Path) -> None:
-    """A picture for each TEL above the best, of a policy that loses it, told beside its name."""
+    """A picture for each TEL above the best, of a policy that loses it, named with its loss."""
     instance = Instance(name="crowd", memory=10, requests=tuple(_requests(12)), family="tiny")
     opened = Store(tmp_path / "runs.sqlite")
     # The same schedule, later by so many rounds: 12 requests lose 12 each.

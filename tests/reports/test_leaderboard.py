@@ -194,11 +194,11 @@ def _with_a_trap() -> list[Any]:
 
 def test_an_adversarial_instance_counts_in_no_rank() -> None:
     """Board and sentences are those without it; a table of its own has it."""
-    alone, beside = results_of(*_policies()), results_of(*_with_a_trap())
-    before, after = (_tables(each)[CLAIRVOYANT] for each in (alone, beside))
+    alone, joined = results_of(*_policies()), results_of(*_with_a_trap())
+    before, after = (_tables(each)[CLAIRVOYANT] for each in (alone, joined))
     pd.testing.assert_frame_equal(before, after)
-    assert verdict(beside.units) == verdict(alone.units)
-    lines = _tables(beside)["adversarial"]
+    assert verdict(joined.units) == verdict(alone.units)
+    lines = _tables(joined)["adversarial"]
     # (100 - 10) / 100, (20 - 10) / 20 and (40 - 10) / 40, by name.
     gaps = {"alpha-beta": "75.0 %", "fcfs": "50.0 %", "svf": "90.0 %"}
     assert list(lines["gap"].items()) == list(gaps.items())
