@@ -8,8 +8,8 @@ from formulations.registry import Kind
 from formulations.valid.windows import start_windows
 from instances import Instance
 
-#: Up to this many entries the dense rows pay: HiGHS finds knapsack cuts in them, and the window
-#: groups tighten the relaxation.  Beyond, only the sparse balances can be solved in useful time.
+#: Entries up to which dense rows pay: HiGHS finds knapsack cuts in them, and window groups tighten
+#: the relaxation.  Beyond, HiGHS solves only the sparse balances in useful time.
 DENSE_UP_TO = 1_500_000
 
 
@@ -30,6 +30,6 @@ def default_formulation(kind: Kind, instances: Iterable[Instance]) -> str:
 
 
 def defaults(kind: Kind) -> tuple[str, ...]:
-    """Return what the default formulation of a kind can be, that of small instances first."""
+    """Return the default formulations of a kind, for small instances first."""
     alone = {"cp": "cpsat", "search": "layers", "bound": "bound-dual"}
     return (alone[kind],) if kind in alone else ("ilp(groups=yes)", "ilp-sparse")

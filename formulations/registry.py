@@ -29,7 +29,7 @@ _FOLDERS = (
 Kind = Literal["mip", "cp", "bound", "search"]
 #: What a file may declare.
 Declared = ComputedBound | ConstraintProgram | ExactSearch | IntegerProgram
-#: What tells a file that declares a formulation from the others, so that these are not imported.
+#: Marks a file that declares a formulation; others are not imported.
 _DECLARES = re.compile(r"^FORMULATION\b", re.MULTILINE)
 
 
@@ -42,7 +42,7 @@ class Option:
     meaning: str
 
 
-#: What every integer program can be told besides its own options; no file declares it.
+#: Every integer program has this option, too; no file declares it.
 RELAXED = Option("relaxed", False, "solve its LP relaxation only: a bound")
 
 
@@ -51,9 +51,9 @@ class Formulation:
     """A formulation as the command line knows it, declared in the file ``module``.
 
     The ``kind`` is ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows),
-    ``cp``, ``search`` (a search of our own) or ``bound`` (a bound without a model of the whole).
-    ``options`` are in the order of the declaration; of an integer program ``relaxed`` too.
-    ``strengthened`` builds it where one of its own options is on, if that has a file of its own.
+    ``cp``, ``search`` (a search of kvopt) or ``bound`` (a bound without a model of the whole).
+    ``options`` are in the order of the declaration; an integer program has ``relaxed``, too.
+    ``strengthened`` builds it where one of its own options is on, if that has a separate file.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Formulation:
 
     @property
     def in_rounds(self) -> bool:
-        """Return whether arrivals are in rounds, as for all but bounds in seconds."""
+        """Return whether arrivals are in rounds, not in seconds."""
         return getattr(self.declared, "time_unit", "round") == "round"
 
     @property
@@ -81,7 +81,7 @@ class Formulation:
         return (self.module,) if more is None else (self.module, more.module)
 
     def built(self, values: Mapping[str, bool | int | float]) -> Formulation:
-        """Return what builds it, given the options that differ from their defaults."""
+        """Return the formulation that builds it, given the options that are no defaults."""
         on = values.keys() - {RELAXED.name}
         return self.strengthened if on and self.strengthened else self
 
@@ -127,9 +127,9 @@ def _options(kind: type[Any], module: str) -> Iterator[Option]:
     """Yield the fields of a dataclass as options; annotations give the meaning."""
     hints = get_type_hints(kind, include_extras=True)
     for each in fields(kind):
-        told = get_args(hints[each.name])[1:]
+        meaning = get_args(hints[each.name])[1:]
         if each.default is MISSING or not isinstance(each.default, int | float):
             raise TypeError(f"{module}: expected a bool or a number as default of {each.name}")
-        if not told:
+        if not meaning:
             raise TypeError(f"{module}: expected {each.name} as Annotated with its meaning")
-        yield Option(each.name, each.default, *told)
+        yield Option(each.name, each.default, *meaning)

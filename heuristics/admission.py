@@ -55,7 +55,7 @@ class Active(NamedTuple):
 class Clocked(NamedTuple):
     """Arrays that the kernel fills: start rounds, completions (ns), and late beginnings."""
 
-    #: Of each request, shape (n,).
+    #: One a request, shape (n,).
     starts: Column
     completions: Column
     #: Rounds that begin later than the one before ends, and when (ns); shape (n,), of which the
@@ -190,7 +190,7 @@ def admit_in_order(requests, by_rank, memory, passes, worker, heaps, starts, now
 
 
 @kernel
-def run_in_order(requests, line, memory, passes, active, coefficients, clocked):
+def serve_in_order(requests, line, memory, passes, active, coefficients, clocked):
     """Start arrived requests in rank order where the look-ahead allows it; return the late rounds.
 
     In every round the waiting requests that have arrived are taken in rank order; each starts if
@@ -205,7 +205,7 @@ def run_in_order(requests, line, memory, passes, active, coefficients, clocked):
     starts, ends, late_rounds, late_times = clocked
     base, per_prefill, per_square, per_decode, per_read = coefficients
     n = len(starts)
-    # Heaps of ranks and of (round, request); what leaves at once tells a compiler the type.
+    # Heaps of ranks and of (round, request); the first element shows a compiler the type.
     waiting, completions, passed = [0], [(0, 0)], [0]
     waiting.pop(), completions.pop(), passed.pop()
     heaps = (waiting, completions, passed)
@@ -253,7 +253,7 @@ def run_in_order(requests, line, memory, passes, active, coefficients, clocked):
 def starts_in_order(
     requests: Requests, by_rank: Ints, memory: int, *, passes: int = 0
 ) -> list[int]:
-    """Return the start rounds of ``run_in_order`` in unit rounds.
+    """Return the start rounds of ``serve_in_order`` in unit rounds.
 
     With n ``passes``, requests that do not fit and are passed over in a round, it is first fit.
     """
@@ -281,7 +281,7 @@ def starts_in_time(
         filled = Clocked(*(column.tolist() for column in filled))
     else:
         filled = Clocked(*([0] * n for _ in range(4)))
-        late = run_in_order(
+        late = serve_in_order(
             Requests(*(column.tolist() for column in columns)),
             Line(*(column.tolist() for column in line)),
             memory,
@@ -299,7 +299,7 @@ def _run_compiled(
 ) -> tuple[int, Clocked]:
     zeros = [np.zeros(len(line.by_rank), np.int64) for _ in range(7)]
     active, filled = Active(*zeros[:3]), Clocked(*zeros[3:])
-    run = compiled.compiled(run_in_order)
+    run = compiled.compiled(serve_in_order)
     numbers = np.int64(memory), np.int64(passes)
     return run(columns, line, *numbers, active, coefficients, filled), filled
 

@@ -4,7 +4,7 @@ Source: ours.  The temperature as in Kirkpatrick, Gelatt and Vecchi 1983.
 
 A list holds every request once, and a request has a delay d ≥ 0 (rounds).  Its schedule: requests
 are taken strictly in list order; each starts at the first round t, no earlier than the one before
-and its arrival, at which it fits beside those taken before, or with d > 0 at the first such round
+and its arrival, at which it fits next to those taken before, or with d > 0 at the first such round
 from t + d on.
 
 The worker is known by the ends of the active requests, sorted, and the tokens held at each: no
@@ -42,7 +42,7 @@ CLOSE = 4
 NOTHING = -(1 << 62)
 #: Requests in a row that move together, at most.
 BLOCK = 5
-#: Where so many requests start within so many rounds, changes are decoded by tokens.
+#: Changes are decoded by tokens if so many requests start within so many rounds.
 DENSE_STARTS, DENSE_ROUNDS = 16, 128
 
 
@@ -51,9 +51,9 @@ class Walk(NamedTuple):
 
     #: Positions of the requests in list order, shape (n,).
     order: Ints
-    #: Of each request (rounds), by position in the instance, shape (n,).
+    #: Rounds, by position of the request in the instance, shape (n,).
     delays: Ints
-    #: By place, shape (n,).
+    #: Rounds, by place in the list, shape (n,).
     starts: Ints
     #: Sum of the starts and latest completion of the places before one, shape (n + 1,).
     sums: Ints
@@ -65,7 +65,7 @@ class Walk(NamedTuple):
 class Trial(NamedTuple):
     """Arrays that a decoding fills."""
 
-    #: As those of a walk, shape (n,).
+    #: Rounds, by place in the list, shape (n,).
     starts: Ints
     #: Of the active requests, sorted, and the tokens held at each; shape (twice as many as can be
     #: active at once,).
@@ -417,7 +417,7 @@ def apply_move(order, kind, a, b, length):
 
 @filling_kernel
 def similar_place(state, order, sizes, a):
-    """Return the place of a request whose size is close to that of the one at ``a``, or ``a``."""
+    """Return the place of a request whose size is close to the size at ``a``, or ``a``."""
     by = below(state, 2)
     away = 1 + below(state, CLOSE)
     if below(state, 2) == 0:
@@ -552,7 +552,7 @@ def anneal(walk, columns, memory, best, totals, state, moves, temperature, rules
             undo_move(walk, move, delay)
             continue
         if total > current and unsaved:
-            # What is left behind is the best list; it has not been copied at each step down.
+            # The walk leaves the best list, which has not been copied at each step down.
             save_before(walk, best, move, delay)
             unsaved = False
         totals[3] += 1

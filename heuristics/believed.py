@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from heuristics.policy import Rules, State
+import numpy as np
+
+from heuristics.policy import Ints, Rules, State
 
 
 class BelievedEnds:
-    """Believed ends of the active requests, and the look-ahead beside them.
+    """Believed ends of the active requests, and the look-ahead among them.
 
     A request is believed to make as many tokens as was said when it was added, and one more than it
     has made as soon as that is more.  Those of one end are counted together, so a look-ahead costs
@@ -20,7 +22,7 @@ class BelievedEnds:
         # Only ends after the round of the last look-ahead: a request that has outlived its end is
         # believed to end at the next time, and what it holds then is in ``State.tokens_next``.
         self._ends: list[int] = []
-        #: By end: how many requests, and the sum of prompt − start (they hold that + time each).
+        #: Number of requests by end, and the sum of prompt − start (they hold that + time each).
         self._groups: dict[int, list[int]] = {}
         self._all = [0, 0]
         self._of: dict[int, tuple[int, int]] = {}
@@ -46,7 +48,7 @@ class BelievedEnds:
     def allows(self, state: State, tokens_next: int, prompt: int, belief: int) -> bool:
         """Return whether a request can start now without exceeding M if all beliefs are true.
 
-        ``tokens_next`` are held at time ``state.now + 1`` by what is active or was added now.
+        ``tokens_next`` are held at time ``state.now + 1`` by all that run or start now.
         """
         if tokens_next + prompt + 1 > state.memory:
             return False
@@ -81,7 +83,7 @@ class BelievedEnds:
 class LookAheadRules(Rules):
     """Admission in an order, until the look-ahead refuses the next request."""
 
-    #: Whether another request may be next in the next round.
+    #: True where another request may be next in the next round.
     redraws = False
 
     def __init__(self, beliefs: Sequence[int] = ()) -> None:
@@ -121,3 +123,44 @@ class LookAheadRules(Rules):
 
     def quiet(self) -> bool:
         return self._quiet
+
+
+class PlannedRules(LookAheadRules):
+    """Rules with a plan of what waits: it yields places in the positions given, piece by piece."""
+
+    def __init__(self, beliefs: list[int], plan: Callable[[Ints], Iterator[Ints]]) -> None:
+        super().__init__(beliefs)
+        self._plan_of = plan
+        self._waits = np.zeros(len(beliefs), dtype=np.bool_)
+        self._stale = False
+        #: Begin of the plan, the next request last, and what yields the rest.
+        self._line: list[int] = []
+        self._rest: Iterator[Ints] = iter(())
+
+    def arrive(self, request: int) -> None:
+        self._waits[request] = self._stale = True
+
+    def head(self) -> int | None:
+        if self._stale:
+            self.plan()
+        if not self._line:
+            for piece in self._rest:
+                self.enter(piece.tolist())
+                break
+        return self._line[-1] if self._line else None
+
+    def take(self, request: int, now: int) -> None:
+        del now
+        self._waits[request] = False
+        self._line.pop()
+
+    def plan(self) -> None:
+        """Plan anew."""
+        waiting = np.flatnonzero(self._waits)
+        self._rest = (waiting[piece] for piece in self._plan_of(waiting))
+        self._line = []
+        self._stale = False
+
+    def enter(self, piece: list[int]) -> None:
+        """Take the next piece of the plan."""
+        self._line = piece[::-1]

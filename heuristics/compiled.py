@@ -1,7 +1,7 @@
 """Kernels: plain functions that run interpreted on lists, or compiled by numba on arrays.
 
-A small instance runs them as they stand, so that a short command never imports a compiler; what is
-compiled for a large one is kept (``support.compiling``).
+A small instance runs them as they stand, so that a short command never imports a compiler.
+Kernels that are compiled for a large one stay on the disk (``support.compiling``).
 
 Kernels that make nothing, but fill the arrays of their callers, are compiled without numba's
 runtime for memory, which counts references by atomic steps, and are put into their callers.
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 #: From this many requests on, loading the compiled kernels costs less than interpreting.
 COMPILE_FROM = 3_000
 
-#: Whether kernels are interpreted whatever the size, since none may be compiled yet.
+#: True where kernels are interpreted whatever the size, since none may be compiled yet.
 _interpreting: ContextVar[bool] = ContextVar("interpreting", default=False)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -29,7 +29,7 @@ _filling: set[Callable[..., Any]] = set()
 
 
 def pays(n: int) -> bool:
-    """Tell whether n requests are enough for compiled kernels."""
+    """Return whether n requests are enough for compiled kernels."""
     return n >= COMPILE_FROM and not _interpreting.get()
 
 

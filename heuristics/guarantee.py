@@ -20,18 +20,18 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """TEL (of a policy that draws: its mean) is at most a ratio times that of a benchmark."""
+    """TEL (of a policy that draws: its mean) is at most a ratio times the TEL of a benchmark."""
 
     bound: str
     """The ratio as the source writes it, terms that vanish included."""
     against: Literal["OPT", "h-sf"]
     """``OPT``, or the policy whose TEL the source compares with, which is not OPT."""
     assumptions: tuple[Assumption, ...]
-    """What the source asks of the instance; where one fails, nothing is said."""
+    """Conditions of the source on the instance; where one fails, nothing is said."""
     source: str
     """Paper and theorem."""
     symbols: str = ""
-    """What the letters of ``bound`` stand for."""
+    """Meaning of the letters of ``bound``."""
     limit: str = ""
     """The sequence of instances for which it is proved, where it is none of a single one: then one
     instance neither shows nor refutes it."""

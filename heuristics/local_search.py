@@ -33,7 +33,7 @@ from instances import Instance, Request
 SHARES = (0.1, 0.03, 0.2, 0.4)
 #: Share of the time, and of the mean latency, of the cycle before all others.
 QUICK = (0.05, 0.03)
-#: By what the temperature falls during a cycle.
+#: Factor by which the temperature falls during a cycle.
 COOLING = 60.0
 #: Moves a request below which a cycle begins colder, in proportion.
 COLD_BELOW = 2_000
@@ -163,18 +163,8 @@ class Search:
 
     def anneal(self, moves: int, temperature: float) -> None:
         """Try some moves at a temperature (rounds)."""
-        self._as_run(annealing.anneal)(
-            self._walk,
-            self._columns,
-            self._memory,
-            self._best,
-            self._totals,
-            self._state,
-            moves,
-            temperature,
-            self._rules,
-            self._trial,
-        )
+        state = self._walk, self._columns, self._memory, self._best, self._totals, self._state
+        self._as_run(annealing.anneal)(*state, moves, temperature, self._rules, self._trial)
 
     def pace(self, order: Ints) -> None:
         """Go on from the best paced schedule of a list, if it is better than the best."""
@@ -227,7 +217,7 @@ def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
     # Every active request holds at least its prompt and one token.
     width = 2 * (min(n, memory // (int(columns.prompts.min()) + 1)) + 1)
     end = int((starts + outputs).max())
-    # The k-th start finds k − 1 begun, less those that have ended.
+    # Before the k-th start k − 1 requests have started, less those that have ended.
     ended = np.searchsorted(np.sort(starts + outputs), starts, side="right")
     running = (n - 1) / 2 - float(ended.mean())
     rounds = end + end // 4 + 2 * int(outputs.max()) + 2
@@ -338,7 +328,7 @@ def improve_starts(
     )
     known = search.best_total
 
-    def tell() -> None:
+    def report() -> None:
         nonlocal known
         if search.best_total < known:
             known = search.best_total
@@ -349,8 +339,8 @@ def improve_starts(
     with np.errstate(over="ignore"):
         if delays:
             _begin(search, columns, starts, budget)
-            tell()
-        search_lists(search, budget, latency, tell)
+            report()
+        search_lists(search, budget, latency, report)
     return search.best(), search.best_order
 
 

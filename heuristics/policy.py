@@ -14,7 +14,7 @@ from heuristics.guarantee import Guarantee
 from instances.batch_time import BatchTime
 
 Ints = NDArray[np.int64]
-#: How long a unit round takes: one tick, which is a round then.
+#: Length of a unit round: one tick, which is a round then.
 UNIT_ROUND = BatchTime("unit round", base=1000)
 #: Values of the parameters by name.
 Values = dict[str, Any]
@@ -52,7 +52,7 @@ class Known:
     """Units of ``arrivals`` in what counts as a round for rules that think in rounds: 1, or in real
     time the nanoseconds of a second."""
     batch_time: BatchTime = UNIT_ROUND
-    """How long a round takes."""
+    """Length of a round."""
 
     @property
     def outputs(self) -> Ints:
@@ -86,7 +86,7 @@ class Known:
         return len(self.prompts)
 
     def take(self, positions: Sequence[int] | Ints) -> Known:
-        """Return what is known of some of the requests."""
+        """Return the knowledge about some of the requests."""
         chosen = np.asarray(positions, dtype=np.int64)
         return replace(
             self,
@@ -160,13 +160,13 @@ class Rules(Protocol):
     hold more than M tokens at the next time or ``next_eviction`` is due, and ``admit``.
     """
 
-    #: Whether ``chunks`` says what is prefilled in each round; real time only.
+    #: True where ``chunks`` names the prefills of each round; real time only.
     cuts_prompts: bool = False
-    #: Whether memory may stay exceeded after ``evict``; real time only.  Then the time of an empty
-    #: batch passes as a gap between two rounds, with the tokens of the round before, which are at
-    #: most M, and ``evict`` is called again.
+    #: True where memory may stay exceeded after ``evict``; real time only.  Then the time of an
+    #: empty batch passes as a gap between two rounds, with the tokens of the round before, which
+    #: are at most M, and ``evict`` is called again.
     stalls: bool = False
-    #: Whether requests hold s + j − 1 tokens at the end of their j-th round, as in vLLM.
+    #: True where requests hold s + j − 1 tokens at the end of their j-th round, as in vLLM.
     engine_accounting: bool = False
     #: Tokens that a request admitted in this round, with chunks, need not compute again.
     cached: Mapping[int, int] = MappingProxyType({})
@@ -218,19 +218,19 @@ class Policy:
     name: str
     """Name on the command line."""
     clairvoyant: bool = field(default=True, kw_only=True)
-    """Whether it may use the true outputs; else it sees prediction intervals only."""
+    """True where it may use the true outputs; else it sees prediction intervals only."""
     offline: bool = field(default=False, kw_only=True)
-    """Whether it knows all requests from the start, those that have not arrived too."""
+    """True where it knows all requests from the start, also those that have not arrived."""
     randomised: bool = field(default=False, kw_only=True)
-    """Whether the seed changes its schedule."""
+    """True where the seed changes its schedule."""
     blind: bool = field(default=False, kw_only=True)
-    """Whether it uses nothing of the outputs, not even their prediction intervals."""
+    """True where it uses nothing of the outputs, not even their prediction intervals."""
     warm_up: Callable[[], None] | None = field(default=None, kw_only=True)
-    """Compiles the kernels that it runs besides those of the simulator, before its clock starts."""
+    """Compiles its own kernels, beyond those of the simulator, before its clock starts."""
     parameters: tuple[Parameter | Choice, ...] = field(default=(), kw_only=True)
-    """What it takes on the command line."""
+    """Options on the command line."""
     guarantees: tuple[Guarantee, ...] = field(default=(), kw_only=True)
-    """What is proved of its worst case, with assumptions and source; empty if nothing is."""
+    """Proved worst cases, with assumptions and source; empty if nothing is proved."""
     summary: str = field(default="", kw_only=True)
     """One line for ``--list``, with the source (filled from the module's docstring)."""
 
@@ -254,7 +254,7 @@ class ListPolicy(Policy):
     rank never reveals the future.
     """
     first_fit: bool = field(default=False, kw_only=True)
-    """Whether admission goes on after a request that does not fit (True) or stops there."""
+    """True where admission goes on after a request that does not fit; else it stops there."""
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ class RoundPolicy(Policy):
     rules: Callable[[Known], Rules] = field(kw_only=True)
     """Returns the rules for one run; ``Known`` holds intervals, or outputs if clairvoyant."""
     keeps_tokens: bool = field(default=False, kw_only=True)
-    """Whether an evicted request keeps its output tokens and makes them again with its prompt in
+    """True where an evicted request keeps its output tokens and makes them again with its prompt in
     the first round of its next run (recomputation in one prefill)."""
 
 

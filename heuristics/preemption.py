@@ -1,4 +1,4 @@
-"""Preemption for less work: who waits with much less than a running request takes its place.
+"""Preemption for less work: a waiting request replaces a running one that has much more.
 
 An evicted request keeps its output tokens and prefills them again with its prompt.  A round:
 
@@ -9,7 +9,7 @@ An evicted request keeps its output tokens and prefills them again with its prom
    than ``factor`` times its key go first, the largest key before others, until it fits.  If it does
    not fit then, these stay, and the round's admission ends.
 
-What has started in a round is not evicted in it, nor the other way round.  Ties go by arrival,
+A request that starts in a round is not evicted in it, nor the other way round.  Ties go by arrival,
 then by position.  Every request completes.  Proof: docs/proofs/termination.md (P11).
 """
 
@@ -23,7 +23,7 @@ from heuristics.machine_time import machine_time
 from heuristics.policy import Ints, Known, Parameter, State
 from heuristics.queues import exact
 
-#: By how much a running request has to exceed a waiting one, to be evicted for it.
+#: Factor by which a running request has to exceed a waiting one, to be evicted for it.
 FACTOR = Parameter("factor", 12.0, 1.0, 1e9, "a running request goes for one of so much less")
 
 
@@ -36,7 +36,7 @@ class Work:
     def __init__(self, known: Known, believed: Ints, *, falls: bool = False) -> None:
         self._prompts: list[int] = known.prompts.tolist()
         self._believed: list[int] = believed.tolist()
-        #: Whether the key of a running request never rises.
+        #: True where the key of a running request never rises.
         self.falls = falls
         self._time = partial(machine_time, known.batch_time, known.memory)
 

@@ -2,7 +2,7 @@
 
 In real time (integer nanoseconds) the worker runs rounds 0, 1, 2, ..., each with a batch that is
 not empty; a round takes what the batch-time model gives its batch, and the next begins when it
-ends, or later where nothing could run.  In unit rounds each takes 1, and those of an empty worker
+ends, or later where nothing could run.  In unit rounds each takes 1, and rounds of an empty worker
 count, so that round t begins at time t.
 """
 
@@ -113,8 +113,8 @@ def drive(
             f"{name}: chunks of prompts and stalled rounds have no place in unit rounds; "
             "expected arrivals in seconds"
         )
-    run = _Run(name, rules, arrivals, outputs, _State(memory, prompts), keeps_tokens)
-    run.batch_time = batch_time or UNIT_ROUND
+    state = _State(memory, prompts)
+    run = _Run(name, rules, arrivals, outputs, state, keeps_tokens, batch_time or UNIT_ROUND)
     while run.unfinished:
         run.one_round()
     return run.trace
@@ -130,7 +130,7 @@ class _Run:
     outputs: Sequence[int]
     state: _State
     keeps_tokens: bool
-    batch_time: BatchTime = UNIT_ROUND
+    batch_time: BatchTime
 
     def __post_init__(self) -> None:
         n = len(self.outputs)
@@ -140,7 +140,7 @@ class _Run:
         self.waiting: set[int] = set()
         self._to_come = sorted(range(n), key=lambda i: (self.arrivals[i], i), reverse=True)
         self._completions: list[tuple[int, int, int]] = []
-        #: What is prefilled in this round: tokens computed before, and tokens of this round.
+        #: Prefills of this round: tokens computed before, and tokens of this round.
         self.prefills: list[tuple[int, int]] = []
         #: Requests that make a token after their first in this round, and what they hold (tokens).
         self.decoding = self.read = 0

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.admission import Requests, starts_in_order, starts_in_time
-from heuristics.planned import PlannedRules
+from heuristics.believed import PlannedRules
 from heuristics.policy import (
     UNIT_ROUND,
     AdvisedPolicy,
@@ -52,7 +52,7 @@ class Setting:
     advice: NDArray[np.float64] | None = None
     """For an ``AdvisedPolicy``: expected start of each request, shape (n,), rounds."""
     batch_time: BatchTime | None = None
-    """How long a round takes, for instances in seconds; None for instances in rounds."""
+    """Length of a round, for instances in seconds; None for instances in rounds."""
 
 
 DEFAULT_SETTING = Setting()

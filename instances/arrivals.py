@@ -50,9 +50,9 @@ def arriving(
 
 
 def at_rate(instance: Instance, rate: float, seed: int = 0) -> Instance:
-    """Return an instance with ``rate`` Poisson arrivals a second in place of its own, in its order.
+    """Return an instance with ``rate`` new Poisson arrivals a second, in its order.
 
-    For every rate the gaps are those of one seed at rate 1, divided by the rate (rounded to
+    For every rate the gaps of one seed at rate 1 are divided by the rate (rounded to
     nanoseconds), so curves over rates compare point by point.  A trace read with that rate and seed
     has the same.  Raises ValueError beyond 146 years, or of a negative seed.
     """
@@ -66,7 +66,7 @@ def repeated_at_rate(instance: Instance, rate: float, passes: int, seed: int = 0
 
     A pass has the gaps of :func:`at_rate`, the one behind its last request included, scaled so that
     its n requests last n / rate seconds; the next pass is the same, later by so much.  Errors are
-    those of :func:`at_rate`.
+    as of :func:`at_rate`.
     """
     n = len(instance)
     *times, whole = drawn_times(Draws(seed), n + 1, 1.0)

@@ -46,7 +46,7 @@ class Batch:
 
     @property
     def squares(self) -> int:
-        """Sum of (c + p)² − c² over the chunks: those of a prompt sum up to its square."""
+        """Sum of (c + p)² − c² over the chunks, which is for a whole prompt its square."""
         return sum(tokens * (2 * before + tokens) for before, tokens in self.prefills)
 
 

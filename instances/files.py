@@ -29,15 +29,15 @@ def read_instance(path: str | Path, name: str | None = None) -> Instance:
     Raises InstanceFileError if it is no valid ``kvopt.instance/1``; InfeasibleInstanceError if a
     request exceeds the memory.
     """
-    told = str(path) if name is None else name
+    shown = str(path) if name is None else name
     try:
         with pause_collector():
             return parse_instance(read_object(path, SCHEMA))
     except InfeasibleInstanceError as error:
-        error.args = (f"{told}: {error}",)
+        error.args = (f"{shown}: {error}",)
         raise
     except FileError as error:
-        raise InstanceFileError(f"{told}: {error}") from None
+        raise InstanceFileError(f"{shown}: {error}") from None
 
 
 def parse_instance(document: dict[str, Any]) -> Instance:

@@ -65,9 +65,11 @@ def main(options: Options) -> int:
 
 def listing(rows: Iterable[tuple[str, str, str]]) -> str:
     """Return two lines a row, which is a name, its summary, and what it takes."""
-    told = list(rows)
-    width = max(len(name) for name, _, _ in told)
-    return "".join(f"{name:<{width}}  {one}\n{'':<{width}}  {other}\n" for name, one, other in told)
+    every = list(rows)
+    width = max(len(name) for name, _, _ in every)
+    return "".join(
+        f"{name:<{width}}  {one}\n{'':<{width}}  {other}\n" for name, one, other in every
+    )
 
 
 def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:

@@ -1,8 +1,8 @@
 """The ladder, ``python -m instances.ladder [--check]``: drawn families over sizes from 5 to 10,000.
 
-Each instance is a row of ``ladder.csv``: the command that draws it, its sha256, and what tells how
-hard it is.  It has no file: by its name it is drawn, held against the sha256, and written where the
-user's caches are.
+Each instance is a row of ``ladder.csv``: the command that draws it, its sha256, and numbers that
+say how hard it is.  It has no file: by its name it is drawn, held against the sha256, and written
+where the user's caches are.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class Instance:
 
     name: Annotated[Line, Field(min_length=1)]
     memory: PositiveTokens
-    # Of a long list the first fault is told, and no other looked for.
+    # A long list is read up to its first fault.
     requests: Annotated[tuple[Request, ...], Field(min_length=1, fail_fast=True)]
     family: Line | None = None
     source: Line | None = None
@@ -131,8 +131,8 @@ class Instance:
         arrivals = map(attrgetter("arrival"), self.requests)
         if self.time_unit == "round" and set(map(type, arrivals)) != {int}:
             each = next(each for each in self.requests if not isinstance(each.arrival, int))
-            told = f"expected an integer round, found {each.arrival!r}"
-            raise ValueError(f"request id {each.id}, field arrival: {told}")
+            wrong = f"expected an integer round, found {each.arrival!r}"
+            raise ValueError(f"request id {each.id}, field arrival: {wrong}")
         if (self.known_optimum is None) != (self.known_optimum_reason is None):
             raise ValueError("expected known_optimum and known_optimum_reason together")
         prompts = map(attrgetter("prompt"), self.requests)
@@ -226,17 +226,14 @@ def as_record(request: Request) -> dict[str, Any]:
 
 #: Requests that are written at once.
 _BATCH = 1000
-_PLAIN = ("arrival", "id", "output", "prompt")
-_PREDICTED = ("arrival", "id", "output", "output_lower", "output_upper", "prompt")
 
 
 def _canonical(requests: Sequence[Request]) -> str:
     """Return requests in canonical JSON, by one format for all where all have the same keys."""
-    predicted = {request.output_lower is not None for request in requests}
-    if len(predicted) > 1:
+    if len({request.output_lower is None for request in requests}) > 1:
         records = map(as_record, requests)
         return ",".join(json.dumps(r, sort_keys=True, separators=(",", ":")) for r in records)
-    names = _PREDICTED if predicted.pop() else _PLAIN
+    names = sorted(as_record(requests[0]))
     # JSON writes integers and finite floats as Python does.
     form = "{" + ",".join(f'"{name}":%r' for name in names) + "}"
     values = chain.from_iterable(map(attrgetter(*names), requests))

@@ -22,11 +22,11 @@ FOLDER = Path(__file__).parent
 
 #: Folders whose name begins the names of their instances, and is left out of the file names.
 SPOKEN_FOR = ("three_partition", "tiny")
-#: What stands before the instances that are drawn by name, as a folder would.
+#: Prefix of the instances that are drawn by name, as a folder would be.
 LADDER = "ladder"
 #: Files of a folder that are looked at for the name that was meant.
 _MOST_FILES = 10_000
-#: How alike they are at least: many share their suffix.
+#: Least similarity of names: many share their suffix.
 _ALIKE = 0.75
 #: A folder with this file is a trace.
 IN_FOLDER = "requests.jsonl"
@@ -52,17 +52,17 @@ def find_instance(name_or_path: str | Path) -> Path:
         if path.exists() and not path.is_dir():
             return path
     except OSError:
-        return path  # what is wrong with it, its reader tells
+        return path  # its reader names the fault
     found = _library().get(_below(path).removesuffix(".json"))
     if found is not None:
         return found
-    told = printable(str(name_or_path))
+    shown = printable(str(name_or_path))
     if path.is_dir():
-        raise InstanceFileError(f"{told}: expected an instance file, found a folder")
+        raise InstanceFileError(f"{shown}: expected an instance file, found a folder")
     if (rung := _on_ladder(path)) in ladder():
         return rung_file(rung)
     raise InstanceFileError(
-        f"{told}: expected an instance file or a name of the library, "
+        f"{shown}: expected an instance file or a name of the library, "
         f"found neither{near_names(path)}"
     )
 
@@ -80,8 +80,9 @@ def near_names(path: Path, further: Iterable[str] = ()) -> str:
 def find_instances(name: str) -> list[Path]:
     """Return the instance files of a folder, of a glob, or of one instance; empty without any.
 
-    Of what is not there the library is asked: for a folder (``am1``), an instance by name, or a
-    glob that begins with ``instances/``; and the ladder: ``ladder``, or a glob below ``ladder/``.
+    The library is asked for names that are not there: for a folder (``am1``), an instance by name,
+    or a glob that begins with ``instances/``; and the ladder: ``ladder``, or a glob below
+    ``ladder/``.
 
     Raises an OSError or ValueError if there can be no such path, or the ladder's InstanceFileError.
     """
@@ -133,9 +134,9 @@ def library_files() -> dict[str, Path]:
 
 
 def may_be_instance(file: Path) -> bool:
-    """Tell whether a JSON file is neither a schema nor a best-known value or its proof."""
-    beside = any(part.startswith("best_known") for part in file.parts)
-    return not file.name.endswith(".schema.json") and not beside
+    """Return whether a JSON file is neither a schema nor a best-known value or its proof."""
+    best_known = any(part.startswith("best_known") for part in file.parts)
+    return not file.name.endswith(".schema.json") and not best_known
 
 
 def hides(name_or_path: str | Path) -> str:

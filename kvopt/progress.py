@@ -117,11 +117,11 @@ class CompilingLine:
     def __call__(self, snapshot: Snapshot) -> None:
         """Show how far the compiling of a run is, once it has taken a while."""
         if snapshot.compiling > COMPILING_FROM_SECONDS and snapshot.kernels[1]:
-            self.tell(*snapshot.kernels)
+            self.show(*snapshot.kernels)
         elif not snapshot.compiling:
             self.end()
 
-    def tell(self, done: int, of: int) -> None:
+    def show(self, done: int, of: int) -> None:
         """Show the number of compiled parts of the kernels, and of all."""
         text = f"{done} of {of} parts are compiled, once on this machine; the clock waits"
         now = time.monotonic()

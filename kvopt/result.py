@@ -29,8 +29,8 @@ class Result(TimedRun):
     """The best schedule and the best bound that a run has found; ``print`` shows the summary.
 
     ``elapsed``: wall clock of the whole call (seconds).  ``measured``: latencies in the trace.
-    ``beside``: bounds from runs next to this one.  ``others``, ``unrun``: policies that ran next to
-    it, and policies for which the time was too short.
+    ``companion_bounds``: bounds from runs next to this one.  ``others``, ``unrun``: policies that
+    ran next to it, and policies for which the time was too short.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Result(TimedRun):
 
     elapsed: float = 0.0
     measured: Measured | None = None
-    beside: tuple[KnownBound, ...] = ()
+    companion_bounds: tuple[KnownBound, ...] = ()
     others: tuple[Finished, ...] = ()
     unrun: tuple[str, ...] = ()
 
@@ -60,7 +60,7 @@ class Result(TimedRun):
         In seconds bounds of other runs and stored ones count (:mod:`serving.best_bound`).
         """
         if self.batch_time:
-            here = [*of_run(self.instance, self.record, self.certificate), *self.beside]
+            here = [*of_run(self.instance, self.record, self.certificate), *self.companion_bounds]
             return best_bound(self.instance, self.batch_time, here=here)
         value = self.record.lower_bound
         return None if value is None else KnownBound(value, self.record.bound_source)

@@ -135,7 +135,7 @@ def exceeded(result: Result) -> list[str]:
     tel = result.tel if result.bounded else None
     return [
         f"the bound {told_bound(each, result.batch_time)} exceeds the TEL of a checked schedule"
-        for each in result.beside
+        for each in result.companion_bounds
         if tel is not None and tel < each.value
     ]
 

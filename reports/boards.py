@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from kvopt.methods.knowledge import CLASSES, knowledge
-from reports.per_instance import family_mean, worst_instances
-from reports.spread import spreads
+from reports.per_instance import family_mean, spreads, worst_instances
 from support.text import counted
 
 

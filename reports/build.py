@@ -26,19 +26,19 @@ from reports.compared import answer_table
 from reports.exports import exports
 from reports.figures.over_time import over_time_figure
 from reports.figures.parameter import parameter_figure
-from reports.figures.profiles import profile_figure
+from reports.figures.profile_curves import profile_figure
 from reports.figures.ranking import MAIN_RESULT, ranking_figure, ranking_table
 from reports.figures.style import Drawing, try_drawing
 from reports.first import other_boards
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
-from reports.page import Figure, Page, Words
+from reports.page_parts import Figure, Page, Words
 from reports.pages.picture import Documents
 from reports.pages.report_pages import named_instances, page_names, report_pages
 from reports.profiles import PROFILE_NOTE
 from reports.results import Results
 from reports.table import Table
-from reports.tables import gaps, ratios, serving, statuses
+from reports.tables import gaps, ratios, serving_metrics, statuses
 from reports.tables.leaderboard import LEADERBOARD, leaderboards
 from reports.tables.listed import instance_table, run_table
 from reports.units import MARKS, Unit
@@ -116,7 +116,7 @@ def _parts(results: Results) -> Iterator[Table | Figure]:
     """Yield the parts with means, a unit of time each, then the parts with a line a run."""
     parts: Iterator[Table | Figure | None] = chain(
         *(_parts_of(unit) for unit in results.units),
-        [serving.serving_table(results.runs)],
+        [serving_metrics.serving_table(results.runs)],
         *(_listed(unit, results) for unit in MARKS),
         [statuses.status_counts(results.current)],
     )
@@ -216,7 +216,7 @@ def _summary(results: Results) -> str:
     codes="0 done; 1 --check found a difference, or a file could not be written; 2 bad usage or "
     "input; 5 the reports are written, but rows contradict each other",
 )
-@option("--store", "FILE | URL", "a store, or rows (.csv, .parquet)", required=True)
+@option("--store", "FILE", "a store, or rows (.csv, .parquet)", required=True)
 @option("--out", "DIR", "where to write", Path, required=True)
 @count_option("--pages", MOST_PAGES, "most instances with a page")
 @count_option("--pictures", MOST_PICTURES, "most pictures of schedules, with the worst always")

@@ -14,10 +14,8 @@ import pandas as pd
 from instances.time_unit import TimeUnit, unit_of
 from kvopt.methods.knowledge import CLASSES, Knowledge, knowledge
 from reports.boards import mean_over, ranked
-from reports.interval import write_column, write_share
-from reports.per_instance import family_mean
-from reports.spread import spread_note, spreads
-from reports.table import Column, Kind, Table, time_column
+from reports.per_instance import family_mean, spread_note, spreads
+from reports.table import Column, Kind, Table, time_column, write_column, write_share
 from serving.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from serving.waiting import few_at_a_time, no_request_waits
 from support.text import counted

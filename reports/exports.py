@@ -8,7 +8,7 @@ import pandas as pd
 
 from instances.time_unit import SECONDS
 from kvopt.store.export import frame_csv
-from reports.page import Page
+from reports.page_parts import Page
 from reports.table import Table
 
 #: Lines above which a table breaks over pages.

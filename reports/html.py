@@ -14,7 +14,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports.page import Links, Page
+from reports.page_parts import Links, Page
 from reports.pages.instance import InstancePage
 from support.text import glued
 

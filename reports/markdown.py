@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
-from reports.page import Figure, Page, Part, Words
+from reports.page_parts import Figure, Page, Part, Words
 from reports.table import MISSING, Cell, Table
 from reports.tables.listed import RUNS
 from reports.verdict import Sentence

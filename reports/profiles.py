@@ -7,7 +7,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from reports.metrics import performance_ratios
+from reports.formulas import performance_ratios
 from support.text import counted
 
 #: Shorter times count as this, seconds.

@@ -157,7 +157,7 @@ def _contradictions(case: Case) -> Iterator[evidence.Contradiction]:
 def cases(
     rows: pd.DataFrame,
     best_known: Mapping[str, Any] | None = None,
-    beside: pd.DataFrame | None = None,
+    further: pd.DataFrame | None = None,
 ) -> dict[str, Case]:
     """Return the statements of prepared rows, further rows and the registry, by ``sha``."""
     registry = best_known or {}
@@ -170,7 +170,7 @@ def cases(
     ):
         finder = f"{found_by}, {label}" if bound_only and found_by else label
         found[sha].upper, found[sha].upper_key = Statement(int(tel), finder), key
-    claimed = rows if beside is None else pd.concat([rows, beside], ignore_index=True)
+    claimed = rows if further is None else pd.concat([rows, further], ignore_index=True)
     claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]
     order = ["sha", "lower_bound", *_QUICKEST]
     claimed = claimed.sort_values(order, ascending=[True, False, *[True] * len(_QUICKEST)])

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from kvopt.runs.record import columns
-from reports.metrics import ratio_interval
+from reports.formulas import ratio_interval
 from reports.references import Case, Contradiction, cases, contradictions, references
 from reports.rows import prepare
 from reports.units import Unit, units
@@ -26,12 +26,12 @@ class Results:
     """Rows of runs; each property is computed once, when it is first read.
 
     ``frame`` has the columns of ``kvopt.runs.record.Record``; missing ones count as empty.
-    ``best_known`` is :func:`kvopt.best_known.known_values`. The rows ``beside`` give bounds alone.
+    ``best_known`` is :func:`kvopt.best_known.known_values`. The ``further`` rows give bounds alone.
     """
 
     frame: pd.DataFrame
     best_known: BestKnown = field(default_factory=dict)
-    beside: pd.DataFrame | None = None
+    further: pd.DataFrame | None = None
 
     @cached_property
     def rows(self) -> pd.DataFrame:
@@ -46,7 +46,7 @@ class Results:
     @cached_property
     def cases(self) -> dict[str, Case]:
         """Return the statements of rows and registry about each instance."""
-        others = None if self.beside is None else prepare(self.beside)
+        others = None if self.further is None else prepare(self.further)
         return cases(self.rows, self.best_known, others)
 
     @cached_property

@@ -11,16 +11,16 @@ from kvopt.best_known.entry import Registry
 from reports import html
 from reports.boards import firsts
 from reports.freshness import age_text, origin_text, stale_rows
+from reports.library.library_site import FILES, library_pages, page_slugs
 from reports.library.sentence import state
-from reports.library.site import FILES, library_pages, page_slugs
 from reports.markdown import grid_text, sentence_text, table_text
-from reports.nightly.page import report_of
-from reports.page import Page
+from reports.nightly.night_pages import report_of
+from reports.page_parts import Page
 from reports.results import BestKnown
 from reports.rows import prepare
 from reports.table import Column, Table
 from reports.tables.leaderboard import KNOWS, LEADERBOARD
-from reports.tables.library import library_table
+from reports.tables.library_values import library_table
 from reports.verdict import Sentence
 
 #: Open instances on the first screen, those with the widest gaps.
@@ -70,7 +70,7 @@ def results(
     """Return leaderboard and library as pages, and the first screen.
 
     ``night`` has rows of :func:`reports.nightly.rows.read_rows`; all else is as in
-    :func:`reports.library.site.library_pages`.
+    :func:`reports.library.library_site.library_pages`.
     """
     library = library_table(registry)
     slug_of = page_slugs(library)
@@ -125,7 +125,7 @@ def _first(ranked: Page, library: Table, slug_of: Mapping[str, str], night: pd.D
     best = replace(ranks[0], note=_NOTE, columns=shown, frame=found)
     still = replace(
         library,
-        columns=tuple(each for each in library.columns if each.key in _OPEN),
+        columns=tuple(replace(each, note="") for each in library.columns if each.key in _OPEN),
         frame=library.frame[library.frame["gap"] > 0].head(MOST_OPEN),
     )
     pages = [f"library/instances/{slug_of[sha]}.html" for sha in still.frame["sha"]]

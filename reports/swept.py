@@ -10,7 +10,7 @@ import pandas as pd
 from kvopt.methods.grammar import MethodError, read_prediction
 from kvopt.methods.knowledge import method_of_row
 from kvopt.methods.options import read_numbers
-from reports.spread import spread_of_runs
+from reports.per_instance import spread_of_runs
 
 #: Values of a curve at least.
 LEAST_VALUES = 3

@@ -1,7 +1,8 @@
-"""Tables as data: their cells, and the text of each number, for Markdown and HTML."""
+"""Tables as data: their cells, and the text of each number or interval, for all formats."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -98,7 +99,10 @@ class Table:
     def headers(self) -> list[str]:
         """Return the titles of the columns, each with the mark of its footnote."""
         marks = iter(_MARKS)
-        return [f"{each.title} {next(marks)}" if each.note else each.title for each in self.columns]
+        return [
+            f"{each.title}\N{NO-BREAK SPACE}{next(marks)}" if each.note else each.title
+            for each in self.columns
+        ]
 
     @property
     def notes(self) -> list[str]:
@@ -106,10 +110,6 @@ class Table:
         defined = [f"{each.title}: {each.note}" for each in self.columns if each.note]
         marked = [f"{mark} {text}" for mark, text in zip(_MARKS, defined, strict=False)]
         return [text for text in (self.note, *marked) if text]
-
-    def of_solvers(self) -> Table:
-        """Return the table under the name for lines of solvers."""
-        return replace(self, slug=f"{self.slug}-solvers", title=f"{self.title}, solvers")
 
     def linked(self, addresses: Mapping[str, Sequence[str]]) -> Table:
         """Return the table with an address for each cell of some columns, empty for none."""
@@ -167,3 +167,41 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "seconds": lambda value: f"{value:.3f}" if abs(value) < 10 else f"{float(value):,.1f}",
     "megabytes": lambda value: f"{float(value) / 1e6:,.0f}",
 }
+
+
+def write_column(write: Callable[..., str], *columns: pd.Series) -> pd.Series:
+    """Return the intervals of two columns of ends as texts, by one of the functions below."""
+    texts = [write(*values) for values in zip(*columns, strict=True)]
+    return pd.Series(texts, index=columns[0].index, dtype=object)
+
+
+def write_ratio(low: float, high: float, known: bool) -> str:
+    """Return ``1.234`` where OPT is known, else ``[1.100, ?]``; empty without any end."""
+    if pd.isna(low) and pd.isna(high):
+        return ""
+    return f"{low:.3f}" if known else f"[{_end(low, 3)}, {_end(high, 3)}]"
+
+
+def write_share(low: float, high: float) -> str:
+    """Return ``1.2 %`` where both ends are written alike, else ``[1.2, ?] %``; empty as above."""
+    if pd.isna(low) and pd.isna(high):
+        return ""
+    least, most = _end(100 * low, 1), _most(low, high)
+    return f"{least} %" if least == most else f"[{least}, {most}] %"
+
+
+def write_most(low: float, high: float) -> str:
+    """Return the upper end of a share, empty if it is unknown."""
+    return "" if pd.isna(high) else f"{_most(low, high)} %"
+
+
+def _most(low: float, high: float) -> str:
+    # A bound is rounded up; a value that is known is not.
+    if pd.isna(high) or (pd.notna(low) and low == high):
+        return _end(100 * high, 1)
+    return _end(math.ceil(1000 * high - 1e-9) / 10, 1)
+
+
+def _end(value: float, digits: int) -> str:
+    # A rounded zero has no sign.
+    return "?" if pd.isna(value) else f"{round(float(value), digits) + 0.0:.{digits}f}"

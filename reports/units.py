@@ -16,9 +16,9 @@ from reports.boards import Board, boards, standings
 from reports.compared import Compared, compared
 from reports.per_instance import per_instance, whole_mean
 from reports.profiles import LEAST_SECONDS, Common, common_costs
+from reports.run_traces import Timed, timed
 from reports.table import Table
 from reports.tables.solvers import solver_table
-from reports.traces import Timed, timed
 
 #: Batch times that stand in a title; rows may hold any text.
 _PLAIN = re.compile(r"[A-Za-z0-9 .,=()+-]{1,80}")

@@ -10,7 +10,7 @@ import pandas as pd
 from kvopt.methods.knowledge import CLASSES, OF_CLASSES
 from kvopt.methods.witness import is_own
 from reports.boards import Board, firsts
-from reports.interval import write_most, write_ratio, write_share
+from reports.table import write_most, write_ratio, write_share
 from reports.units import Unit
 from support.text import counted
 

@@ -1,14 +1,14 @@
 """The independent checker: is this schedule possible, and is what it claims of itself true?
 
-It shares no code with anything that makes schedules and computes in Python integers only, so
-neither a rounding error nor an overflow can hide a violation.
+The checker shares no code with anything that makes schedules.  It computes in Python integers only,
+so neither a rounding error nor an overflow can hide a violation.
 
 A request started at round p holds s + j tokens at time p + j for j = 1..o and completes at p + o;
 a cancelled attempt (start q, g tokens) holds s + j at q + j for j = 1..g.  Where ``kept`` says
 that a run kept k tokens of the attempt before, j begins at k + 1, so the run really begins at
 p + k.  At every integer time the tokens held sum to at most M.
 
-What is checked of ``kept`` suffices.  A request's first run keeps nothing; each later one keeps at
+The checks of ``kept`` suffice.  A request's first run keeps nothing; each later one keeps at
 most the g' tokens that the run before had in the end, begins at its end q' + g' or after, and makes
 a token at least.  From p + k >= q' + g' and k <= g' follows p >= q' and, run by run, that all
 starts are at least the arrival.  So a latency is never less than the output, tokens kept or not,
@@ -55,7 +55,7 @@ def check_schedule(instance: Instance, schedule: Schedule) -> Verdict:
 
     The instance's known optimum is a statement of its file.  A schedule that can be run and has a
     TEL below it proves it wrong, so that schedule is valid and the line says so; the line also
-    tells of a lower bound above it.
+    names a lower bound above it.
     """
     if wrong := wrong_structure(instance, schedule):
         return wrong
@@ -150,7 +150,7 @@ def _played(instance: Instance, schedule: Schedule) -> int | Verdict:
 
 
 def _on_time(instance: Instance, schedule: Schedule) -> int | Verdict:
-    """Return the TEL, or what is wrong with the times at which runs begin."""
+    """Return the TEL, or the fault in the times at which runs begin."""
     if schedule.clock is None:
         return _start_before_arrival(instance, schedule) or _tel(instance, schedule)
     try:
@@ -246,7 +246,7 @@ def _summary(instance: Instance, schedule: Schedule) -> str:
 def _remark(instance: Instance, schedule: Schedule) -> str:
     """Return what the reader of a valid verdict should know besides, or nothing."""
     if schedule.clock is not None:
-        # Which bounds hold for what keeps tokens is told by what computes them.
+        # The code of a bound knows whether it holds with kept tokens.
         counted = ENGINE_ACCOUNTING if schedule.engine_accounting else ""
         return "".join(f"; {each}" for each in (counted, schedule.easier) if each)
     if schedule.easier:

@@ -6,7 +6,7 @@ best-known values and every table call.  In short:
 - A checked schedule bounds OPT from above, unless it keeps tokens over an eviction.
 - A bound counts unless its run was caught, by the word of a solver that the project knows; of any
   other method only what integers prove counts, whatever source its row names.
-- A bound above a schedule is a contradiction.  Nothing tells which of the two is wrong, and nothing
+- A bound above a schedule is a contradiction.  Nobody knows which of the two is wrong, and nothing
   that needs a bound of that instance is concluded.
 - A TEL is the optimum if two witnesses proved it that are *independent*: their solvers differ,
   their models share no code, and they argue differently (:class:`Argument`).  The construction of
@@ -30,9 +30,9 @@ Standing = Literal[
     "opt", "one argument", "one witness", "construction", "stated", "open", "none", "contradiction"
 ]
 
-#: What tables call each standing.  ``one argument``: two proofs share no code, but their argument
-#: is one.  ``construction``: the optimum is known from there, but nobody has shown of a schedule
-#: that it is optimal.  ``stated``: nothing but the instance's file says so.
+#: Words of the tables for each standing.  ``one argument``: two proofs share no code, but their
+#: argument is one.  ``construction``: the optimum is known from there, but nobody has shown of a
+#: schedule that it is optimal.  ``stated``: nothing but the instance's file says so.
 STANDINGS: dict[Standing, str] = {
     "opt": "known",
     "one argument": "one argument only",
@@ -50,12 +50,11 @@ VOLUMES = "volumes"
 AT_ONCE = ("alone", "work")
 #: Sources of bounds that whoever has the instance can compute: no method's word is needed.
 COMPUTED = (VOLUMES, *AT_ONCE)
-#: What stands before the kind of a certificate that was evaluated, where it is a source or a name.
+#: Prefix of the kind of an evaluated certificate, in a source or a name.
 CERTIFICATE = "certificate: "
-#: How the detail of a run begins whose bound cannot be true, after what it says of kept
-#: tokens.
+#: Beginning of the detail of a run whose bound cannot be true, after its note on kept tokens.
 CONTRADICTED = "contradicted: "
-#: How the line on a stated optimum that is wrong begins.
+#: Beginning of the line on a stated optimum that is wrong.
 MISSTATED = "the known_optimum that the instance's file states, "
 
 
@@ -70,12 +69,12 @@ class Argument(StrEnum):
     BACKWARD = "backward dynamic programming with state-space relaxation"
     MEMORY_PRICES = "Lagrangian multipliers on memory"
     PARTS = "sum over parts between idle gaps"
-    #: Of the area bound, of that by lanes (parallel machines), and of the library's constructions:
-    #: they count which requests fit together.
+    #: Argument of the area bound, of the bound by lanes (parallel machines), and of the library's
+    #: constructions: they count which requests fit together.
     AREA = "area and parallel-machine bound"
 
 
-#: By what else a bound may be proved: that of parts rests on one of a certificate for each, and a
+#: Further arguments of a bound: the sum over parts rests on a certificate for each part, and a
 #: bidirectional search on both of its directions.
 _RESTS_ON: dict[Argument, frozenset[Argument]] = {
     Argument.BIDIRECTIONAL: frozenset({Argument.FORWARD_SETS, Argument.BACKWARD}),
@@ -126,11 +125,6 @@ class Witness:
         return _RESTS_ON.get(self.argument, frozenset()) | {self.argument}
 
 
-def construction_witness(value: int) -> Witness:
-    """Return the witness that the construction of an instance of the library is."""
-    return Witness(CONSTRUCTION, value, CONSTRUCTION, frozenset(), Argument.AREA)
-
-
 @dataclass(frozen=True)
 class Verdict:
     """Verdict on an optimum, its reason, and what several proofs ``shared`` that count as one."""
@@ -149,7 +143,7 @@ class Verdict:
 class Dispute:
     """One line on a stated optimum and a result that exclude each other.
 
-    ``settled`` tells that the statement is the wrong one: the result is a checked schedule or a
+    ``settled`` means that the statement is the wrong one: the result is a checked schedule or a
     bound that integers certify.  A bound that rests on a method's word may be wrong itself.
     """
 
@@ -158,7 +152,7 @@ class Dispute:
 
 
 def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bool:
-    """Tell whether the schedule of a run is no upper bound, as it is easier or may be.
+    """Return whether the schedule of a run is no upper bound, as it is easier or may be.
 
     ``detail`` begins with what makes it easier where the run said so; ``kept`` is what the stored
     schedule shows, None without one.
@@ -167,7 +161,7 @@ def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bo
 
 
 def bounds_hold(detail: str, kept: bool) -> bool:
-    """Tell whether bounds are about the schedule of a run, which may have ``kept`` tokens.
+    """Return whether bounds are about the schedule of a run, which may have ``kept`` tokens.
 
     In seconds, where prefilling tokens anew is no shortcut
     (``serving.bounds.loads.not_covered``), its detail says so first.
@@ -178,7 +172,7 @@ def bounds_hold(detail: str, kept: bool) -> bool:
 def believed(
     status: str, detail: str, source: str, *, word: bool, proved: bool | None = None
 ) -> bool:
-    """Tell whether the bound of a run counts; of one caught at something wrong it does not.
+    """Return whether the bound of a run counts; of one caught at something wrong it does not.
 
     A wrong file is not the run's fault.  ``source`` is what the bound rests on; ``word`` says
     whether the method's own report counts, ``proved`` whether integers prove it (None: nobody
@@ -194,12 +188,12 @@ def believed(
 
 
 def names_proof(source: str) -> bool:
-    """Tell whether a source names what can be evaluated, and no method's word."""
+    """Return whether a source names what can be evaluated, and no method's word."""
     return source in COMPUTED or source.startswith(CERTIFICATE)
 
 
 def alarming(status: str, detail: str) -> bool:
-    """Tell whether a run by itself proves its method wrong."""
+    """Return whether a run by itself proves its method wrong."""
     return status == "refused" or _of_the_run(detail).startswith(CONTRADICTED)
 
 
@@ -257,7 +251,7 @@ def judge(
     construction: int | None = None,
     stated: int | None = None,
 ) -> Verdict:
-    """Decide what is known of the optimum of an instance.
+    """Judge the evidence on the optimum of an instance.
 
     ``upper`` is the least TEL that counts, ``lower`` the greatest believed bound; only witnesses
     that reach ``upper`` count.  ``construction`` is of the registry, ``stated`` of the instance's
@@ -280,7 +274,8 @@ def _closed(witnesses: Sequence[Witness], construction: int | None) -> Verdict:
     """Decide by what a schedule that the best bound meets counts as optimal."""
     found = sorted(witnesses, key=lambda each: bool(each.certificate))
     if construction is not None:
-        found.append(construction_witness(construction))
+        built = Witness(CONSTRUCTION, construction, CONSTRUCTION, frozenset(), Argument.AREA)
+        found.append(built)
     names = list(dict.fromkeys(each.name for each in found))
     if not names:
         return Verdict("one witness", "one solver-reported bound only")
@@ -296,7 +291,7 @@ def _closed(witnesses: Sequence[Witness], construction: int | None) -> Verdict:
 
 
 def _shared(found: Sequence[Witness]) -> str:
-    """Return what each two of some witnesses share, none of which are independent."""
+    """Return the shared part of each two of some witnesses, none independent."""
     pairs = []
     by_name = sorted({each.name: each for each in found}.items())
     for (_, one), (_, other) in combinations(by_name, 2):

@@ -60,7 +60,7 @@ def write_schedule(schedule: Schedule, path: str | Path) -> None:
 def schedule_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``kvopt.schedule/1``, derived from the validated class."""
     schema = file_schema(_ADAPTER, SCHEMA)
-    # pydantic 2.10 leaves unsaid what is so anyway.
+    # pydantic 2.10 leaves out a default.
     free = {"additionalProperties": True} | schema["properties"]["provenance"]
     schema["properties"]["provenance"] = free
     return schema

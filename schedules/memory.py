@@ -24,7 +24,7 @@ def memory_exceeded(instance: Instance, pieces: Callable[[], Iterator[Piece]]) -
     number of requests that make tokens and so never negative; the first t at which they exceed M
     follows by division.
 
-    ``pieces``: yields what is held, each time anew.
+    ``pieces`` yields all pieces, each time anew.
     """
     constants: dict[int, int] = {}
     slopes: dict[int, int] = {}

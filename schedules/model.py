@@ -29,7 +29,7 @@ STATUSES: tuple[str, ...] = get_args(Status)
 _WRITTEN_OUT = 10
 Whole = Annotated[int, Field(strict=True, ge=0)]
 Round = Whole
-#: What makes a schedule easier than the problem; then where bounds do not hold for it, and where
+#: Reasons why a schedule is easier than the problem; then notes: bounds do not hold for it, or
 #: they do, as most bounds in seconds.
 KEEPS_TOKENS = "keeps tokens over evictions"
 ENGINE_ACCOUNTING = "counts memory as vLLM's engine"
@@ -85,7 +85,7 @@ class Clock:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
 class Schedule:
-    """Start rounds of all requests, in the instance's order, and what is claimed of them.
+    """Start rounds of all requests, in the instance's order, and claims about them.
 
     ``tel`` and ``lower_bound`` are in rounds, or in nanoseconds where ``clock`` is set, which it is
     for instances in seconds and for no others; starts are rounds in either case.  ``attempts``
@@ -94,7 +94,7 @@ class Schedule:
     ``kept``, where set, lists per request for each attempt and then for the run that counts how
     many output tokens it kept from the attempt before (they are prefilled again with the prompt).
     A run (start p, kept k, tokens g) holds s + j tokens at p + j for j = k + 1..g only, so its
-    start is the round in which it would have begun without what it kept, and p + o is still the
+    start is the round in which it would have started without kept tokens, and p + o is still the
     completion.  Without ``kept`` every k is 0.
 
     ``engine_accounting`` says that memory is counted as in vLLM, where a token takes its slot in
@@ -132,8 +132,8 @@ class Schedule:
 
     def __repr__(self) -> str:
         if len(self.starts) > _WRITTEN_OUT:
-            told = f"n = {len(self.starts)}, TEL {self.tel}, {self.status}"
-            return f"<Schedule of {self.instance!r} by {self.method}: {told}>"
+            summary = f"n = {len(self.starts)}, TEL {self.tel}, {self.status}"
+            return f"<Schedule of {self.instance!r} by {self.method}: {summary}>"
         return f"Schedule({', '.join(f'{e.name}={getattr(self, e.name)!r}' for e in fields(self))})"
 
     @property
@@ -147,7 +147,7 @@ class Schedule:
 
 
 def any_kept(kept: Iterable[Iterable[int]] | None) -> bool:
-    """Tell from the field ``kept`` of a schedule whether any run kept a token."""
+    """Return from the field ``kept`` of a schedule whether any run kept a token."""
     return any(map(any, kept or ()))
 
 
@@ -166,7 +166,7 @@ def easier_by(fields: Mapping[str, Any]) -> str:
 
 
 def better(schedule: Schedule, than: Schedule) -> bool:
-    """Tell whether a schedule is to replace another as the best one of its instance.
+    """Return whether a schedule is to replace another as the best one of its instance.
 
     In rounds one that is no :attr:`Schedule.easier` than the problem is better than any that is;
     on a clock prefilling what was kept takes its time, and the TEL decides.

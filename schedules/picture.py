@@ -36,16 +36,16 @@ from support.jsonfile import write_bytes
 from support.outputs import PICTURES
 from support.text import cut_middle
 
-#: Up to this many requests each has a colour of its own; above, those of like length have one.
+#: Up to this many requests each has a colour of its own; above, requests of like length share one.
 FEW_REQUESTS = 12
 #: Most columns that are drawn; longer horizons are resampled.  The axes are about as wide.
 COLUMNS = 1300
 
 #: Above this many corners the areas of an SVG become an embedded image.
 _VECTOR_CORNERS = 12_000
-#: Beyond this, matplotlib's floating-point numbers no longer tell rounds apart.
+#: Beyond this, two rounds are one floating-point number of matplotlib.
 _LAST_ROUND = 2**53
-#: Up to this many holdings each is an area; above, those of one colour are one band.
+#: Up to this many holdings each is an area; above, all of one colour are one band.
 MANY_AREAS = 200
 _COLOURS = 8
 _DPI = 150
@@ -57,14 +57,14 @@ _HATCH = "////"
 _LIMIT = "#de3c5a"
 #: Colours of the counts below the memory, and of memory that is not stacked.
 _RUNNING, _WAITING, _MEMORY = "#2a9060", "#c9601a", "#2f7fc1"
-#: Ink and ground of all SVG, those of the pages that show them.
+#: Ink and ground of all SVG, as of the pages that show them.
 THEME = (
     "svg{color:#24292f;background:#ffffff}"
     "@media (prefers-color-scheme:dark){svg{color:#d7dbe0;background:#1e2029}}"
 )
 _GREY: dict[str, Any] = {"facecolor": "0.82", "edgecolor": "white"}
 _QUIET: dict[str, Any] = {"loc": "left", "fontsize": 10, "color": _INK, "alpha": 0.8}
-#: Names and colours of what is drawn.
+#: Names and colours of the areas.
 _Key = list[tuple[str, Any]]
 
 _STYLE: dict[str, Any] = {
@@ -83,9 +83,9 @@ _STYLE: dict[str, Any] = {
 def picture_of(instance: Instance, schedule: Schedule) -> Figure:
     """Return the tokens held over time, stacked by request, as a figure that is shown nowhere yet.
 
-    In rounds, what is held at time t is drawn as a step over (t - 1, t], the round that ends then:
-    a request started at p covers exactly [p, p + o], and no slanted edge shows an amount that is
-    never held.  A horizon of more rounds than the picture has columns is resampled: each column
+    In rounds, the tokens held at time t are drawn as a step over (t - 1, t], the round that ends
+    then: a request started at p covers exactly [p, p + o], and no slanted edge shows an amount that
+    is never held.  A horizon of more rounds than the picture has columns is resampled: each column
     shows the time in it at which most is held, so peaks are kept and every column is a true moment.
     In seconds each column shows the most of the rounds that it touches, of all requests together.
 
@@ -122,8 +122,8 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
             zip(rows, both, stacks, strict=True), key=lambda row: row[2].tokens.max()
         ):
             _add_frame(axes, instance, stack)
-            told = f"{cut_middle(schedule.method, 80)}:   {_subtitle(instance, schedule)}"
-            axes.set_title(told, **_QUIET)
+            words = f"{cut_middle(schedule.method, 80)}:   {_subtitle(instance, schedule)}"
+            axes.set_title(words, **_QUIET)
         ends = [(stack.edges[0], stack.edges[-1]) for stack in stacks]
         rows[0].set(xlabel="", xlim=(min(ends)[0], max(end for _, end in ends)))
         for axes, stack in zip(rows, stacks, strict=True):
@@ -132,7 +132,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
 
 
 def save_picture(figure: Figure, path: str | Path) -> None:
-    """Write a figure of :func:`picture_of` as SVG, PNG or PDF, in place of a file there at once.
+    """Write a figure of :func:`picture_of` as SVG, PNG or PDF, and replace a file there at once.
 
     Raises ValueError if the path ends otherwise, OSError if the file cannot be written.
     """
@@ -272,7 +272,7 @@ def _draw_counts(axes: Any, stack: _Stack) -> None:
 def _draw_areas(
     figure: Any, axes: Any, instance: Instance, stack: _Stack, *, key: bool = True
 ) -> None:
-    """Draw what is held, with a key to the colours if that is asked for."""
+    """Draw the tokens held, with a key to the colours if that is asked for."""
     if not stack.areas:
         axes.stairs(stack.tokens, stack.edges, fill=True, color=_MEMORY, alpha=0.55)
         return
@@ -318,8 +318,8 @@ def _subtitle(instance: Instance, schedule: Schedule) -> str:
     elif schedule.status == "optimal":
         parts.append("optimal")
     elif bound is not None and schedule.tel > 0:
-        told = f"{unit.number(bound, ',')}{unit.symbol}"
-        parts.append(f"lower bound {told} (gap {100 * gap(schedule.tel, bound):.2f} %)")
+        shown = f"{unit.number(bound, ',')}{unit.symbol}"
+        parts.append(f"lower bound {shown} (gap {100 * gap(schedule.tel, bound):.2f} %)")
     return "   ".join(parts)
 
 

@@ -52,5 +52,5 @@ class Verdict:
 
 
 def malformed(reason: str, *request_ids: int) -> Verdict:
-    """Return the verdict on a schedule that is not one of the instance or claims what is not so."""
+    """Return the verdict on a schedule that is not one of the instance or makes a false claim."""
     return Verdict("malformed", reason, request_ids=request_ids)

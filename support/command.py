@@ -118,7 +118,7 @@ class GroupedOption(click.Option):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return proposals for the value: names, or else files where it is one."""
         found = super().shell_complete(ctx, incomplete)
-        kind = {"FILE": "file", "FILE | URL": "file", "DIR": "dir"}.get(str(self.metavar))
+        kind = {"FILE": "file", "DIR": "dir"}.get(str(self.metavar))
         return found or ([CompletionItem(incomplete, type=kind)] if kind else [])
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import resource
+import select
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 from typing import TextIO
 
 _ROOT = Path(__file__).resolve().parents[1]
-#: Address space of a child, bytes: what eats memory dies alone.
+#: Address space of a child, bytes: a child that eats memory dies alone.
 _MEMORY = 8 << 30
-#: Seconds in which a child that is asked nothing more ends by itself.
+#: Seconds in which a child without another question ends by itself.
 _END_SECONDS = 10.0
 
 
@@ -26,7 +25,7 @@ class ChildError(Exception):
 
 
 class Child:
-    """``python -m MODULE``, started when it is first asked."""
+    """``python -m MODULE``, started at its first question."""
 
     def __init__(self, *command: str) -> None:
         self._command = command
@@ -36,16 +35,16 @@ class Child:
         """Return the answer to a line, or raise ChildError where the process hangs or dies."""
         process = self._process or self._start()
         assert process.stdin is not None
-        try:
+        assert process.stdout is not None
+        answer = ""
+        with contextlib.suppress(BrokenPipeError):
             process.stdin.write(line)
             process.stdin.flush()
-            answer = self._lines.get(timeout=seconds)
-        except queue.Empty:
-            self._kill()
-            raise ChildError(f"hangs: no answer within {seconds:g} s") from None
-        except BrokenPipeError:
-            answer = None
-        if answer is None:
+            if not select.select([process.stdout], [], [], seconds)[0]:
+                self._kill()
+                raise ChildError(f"hangs: no answer within {seconds:g} s")
+            answer = process.stdout.readline()
+        if not answer:
             code = process.wait()
             self._errors.seek(0)
             last = (self._errors.read().strip().splitlines() or ["nothing on standard error"])[-1]
@@ -83,21 +82,11 @@ class Child:
             start_new_session=True,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY)),
         )
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        threading.Thread(
-            target=_read, args=(self._process.stdout, self._lines), daemon=True
-        ).start()
         return self._process
 
 
 def open_answers() -> TextIO:
-    """Return the stream for the answers of this child; what libraries print goes elsewhere."""
+    """Return the stream for the answers of this child; prints of libraries go elsewhere."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     return answers
-
-
-def _read(stream: object, lines: queue.SimpleQueue[str | None]) -> None:
-    for line in stream:  # type: ignore[attr-defined]
-        lines.put(line)
-    lines.put(None)

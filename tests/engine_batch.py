@@ -6,7 +6,7 @@ import atexit
 import importlib
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -97,16 +97,8 @@ def engine_task(
     threads: int = 1,
 ) -> Task:
     """Return the task of an engine that begins with a schedule."""
-    return Task(
-        instance=instance,
-        name=instance.name,
-        method=read_method(method),
-        seed=seed,
-        time_limit=seconds,
-        memory_limit=2.0,
-        threads=threads,
-        warm_start=starts,
-    )
+    given = instance, instance.name, read_method(method), seed, seconds, 2.0, threads
+    return replace(Task(*given), warm_start=starts)
 
 
 def one_at_a_time(instance: Instance) -> Schedule:

@@ -10,7 +10,6 @@ import pytest
 
 from instances.named import find_instances
 from kvopt.commands.leaderboard import NAME as LEADERBOARD
-from kvopt.commands.main import main
 from kvopt.commands.show import show
 from kvopt.suites import suites
 
@@ -72,13 +71,3 @@ def test_every_instance_of_the_readme_is_found_from_any_folder(
             assert program == "python evaluate.py"
         elif not named.startswith("--") and words[1] != "generate":
             assert named in suites() or find_instances(named), words
-
-
-def test_the_generated_instance_of_the_readme(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The line of ``kvopt generate`` runs as it stands."""
-    monkeypatch.chdir(tmp_path)
-    line = next(words for words in _commands("kvopt") if words[1] == "generate")
-    assert main(line[1:]) == 0
-    assert Path(line[-1]).is_file()

@@ -21,15 +21,15 @@ import numpy as np
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import model_size
 from formulations.bounds.outcome import Bound, SilentReporter
-from formulations.bounds.pricing import Options
+from formulations.bounds.pricing import DualOptions
 from instances import Instance, Request
 
 
-def compute_bound(instance: Instance, *, options: Options | None = None, **given: Any) -> Bound:
+def compute_bound(instance: Instance, *, options: DualOptions | None = None, **given: Any) -> Bound:
     """Return the best certified bound by the deadline; ``given`` as in ``PriceSearch``."""
     from formulations.bounds.price_search import PriceSearch  # loads SciPy
 
-    options = options or Options()
+    options = options or DualOptions()
     search = PriceSearch(instance, options=options, **given)
     search.begin(options.knots)
     tolerance, known = options.tolerance, -math.inf
@@ -56,5 +56,5 @@ def compile_kernels() -> None:
 
 
 FORMULATION = ComputedBound(
-    name="bound-dual", compute=compute_bound, size=model_size, options=Options
+    name="bound-dual", compute=compute_bound, size=model_size, options=DualOptions
 )

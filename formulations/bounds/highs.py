@@ -76,8 +76,3 @@ def quiet_highs() -> Any:
         os.close(kept)
     engine.setOptionValue("output_flag", False)
     return engine
-
-
-def status(engine: Any) -> str:
-    """Return HiGHS' word for how its run ended: ``kOptimal``, ``kTimeLimit``, ..."""
-    return str(engine.getModelStatus().name)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.highs import Floats
-from formulations.bounds.pricing import Classes, Grid, Ints, Rows
+from formulations.bounds.pricing import Classes, Grid, Ints, MasterRows
 from formulations.lagrangian.costs import price_sums
 from formulations.lagrangian.rows import PricedRow, row_sums
 from formulations.valid.lookahead import LookAheadRow
@@ -37,11 +37,11 @@ class Separation:
     threads: int
     rows: list[PricedRow] = field(default_factory=list)
 
-    def all(self) -> Rows:
+    def all(self) -> MasterRows:
         """Return the rows so far for the master."""
         sums = row_sums(self.instance, self.rows, self.classes.class_of, np.float64)
         weights = np.array([float(each.by_time()[1].sum()) for each in self.rows])
-        return Rows(tuple(self.rows), sums, weights)
+        return MasterRows(tuple(self.rows), sums, weights)
 
     def add_violated(self, columns: tuple[Ints, Ints, Floats]) -> int:
         """Add up to two rows a knot that starts (class, round, mass) violate; return how many."""

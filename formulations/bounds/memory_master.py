@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from formulations.bounds.highs import LP, Floats, run_highs, status
-from formulations.bounds.pricing import MOST_CLUSTERS, Classes, Grid, Ints, Rows
+from formulations.bounds.highs import LP, Floats, run_highs
+from formulations.bounds.pricing import MOST_CLUSTERS, Classes, Grid, Ints, MasterRows
 from instances import Instance
 
 
@@ -52,7 +52,7 @@ class Master:
         self._keys, self._clusters, self._origins = np.empty((3, 0), dtype=np.int64)
         self._costs: Floats = np.empty(0)
         self.grid = grid
-        self.rows: Rows | None = None
+        self.rows: MasterRows | None = None
         self._use = sp.csr_matrix((0, len(grid)))
 
     @property
@@ -84,7 +84,7 @@ class Master:
         self._costs = np.concatenate([self._costs, costs[new]])
         return len(new)
 
-    def refine(self, grid: Grid, rows: Rows | None = None) -> None:
+    def refine(self, grid: Grid, rows: MasterRows | None = None) -> None:
         """Take another grid, other look-ahead rows, and the use of all columns anew."""
         self.grid, self.rows = grid, rows
         parts = [sp.csr_matrix((0, len(grid) + (len(rows) if rows else 0)))]
@@ -128,9 +128,10 @@ class Master:
         lp = LP(self._costs / scale, matrix, lower, np.ones(rows))
         for solver in ("ipm", "simplex"):
             engine = run_highs(lp, seconds, solver, threads)
-            if status(engine) == "kOptimal":
+            status = engine.getModelStatus().name
+            if status == "kOptimal":
                 return self._solution(engine, scale)
-            if status(engine) == "kTimeLimit":
+            if status == "kTimeLimit":
                 return None
         return None
 
@@ -220,6 +221,6 @@ class Master:
         scale = 1.0 / (float(self._memory) ** 2 * rows.weights)
         use = np.zeros((len(classes), len(rows)))
         columns = (classes.prompts, classes.outputs, classes.sizes)
-        row_use(columns, starts, *rows.sums.parts, self._memory, scale, use)
+        row_use(columns, starts, *rows.sums, self._memory, scale, use)
         paid = np.add.reduceat(use[self._members], self._offsets[:-1])
         return sp.hstack([tokens, sp.csr_matrix(paid)], format="csr")

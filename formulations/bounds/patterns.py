@@ -27,7 +27,7 @@ from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Bound, Reporter, SilentReporter
 from formulations.bounds.pricing import Classes, request_classes
 from formulations.lagrangian.prices import PriceBound
-from formulations.lagrangian.states import Grids, Priced, evaluate, rounded_table, spans
+from formulations.lagrangian.states import Grids, PricedTable, evaluate, rounded_table, spans
 from formulations.valid.states import Ints, States, searchable_states
 from formulations.valid.windows import Windows
 from instances import Instance
@@ -50,7 +50,7 @@ EQUAL, FIRST_LP_SHARE, FIRST_LP_ROUNDS_UP_TO = 8, 0.2, 200_000
 
 
 @dataclass(frozen=True)
-class Options:
+class PatternOptions:
     """Options of the configuration LP: its multipliers and its grids."""
 
     lookahead: Annotated[
@@ -72,7 +72,7 @@ def compute_bound(
     *,
     deadline: float,
     report: Reporter,
-    options: Options | None = None,
+    options: PatternOptions | None = None,
     threads: int = 1,
     **given: Any,
 ) -> Bound:
@@ -82,7 +82,7 @@ def compute_bound(
     Where the search for patterns takes too long (large M), or the requests are of too many kinds,
     the bound is ``bound-dual``.
     """
-    options, given = options or Options(), given | {"threads": threads}
+    options, given = options or PatternOptions(), given | {"threads": threads}
     work = MOST_WORK // max(options.knots, 2)
     states = searchable_states(instance, work, lookahead=options.lookahead)
     if states is None or len(request_classes(instance, given.get("windows"))) > MOST_CLASSES:
@@ -103,7 +103,7 @@ def compute_bound(
     return replace(found, value=tokens.value, table=None)
 
 
-def _improved(pricing: PatternPricing, deadline: float, report: Reporter) -> Priced:
+def _improved(pricing: PatternPricing, deadline: float, report: Reporter) -> PricedTable:
     """Return the best prices by the deadline; report their bounds on the way."""
     pause, best = REPORT_EVERY, -np.inf
     while True:
@@ -159,9 +159,9 @@ class PatternPricing:
         deadline: float,
         followed: Floats | None = None,
         threads: int = 1,
-        options: Options | None = None,
+        options: PatternOptions | None = None,
     ) -> None:
-        self._options = options or Options()
+        self._options = options or PatternOptions()
         self._instance, self._states = instance, states
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._threads = threads
@@ -190,7 +190,7 @@ class PatternPricing:
         """Return whether steps are too short to matter on the finest grid."""
         return self._level == len(LEVELS)
 
-    def improve(self, deadline: float) -> Priced:
+    def improve(self, deadline: float) -> PricedTable:
         """Return the best prices found by a deadline."""
         took = 0.0
         while not self.finished and time.monotonic() + took + self.evaluating < deadline:
@@ -259,7 +259,7 @@ class PatternPricing:
         point: Floats = of_knots[:, None] * (per_token * near)
         return point
 
-    def _evaluate(self, point: Floats) -> Priced:
+    def _evaluate(self, point: Floats) -> PricedTable:
         """Return the exact value at a point."""
         began = time.monotonic()
         prices = point.reshape(self._grids.shape)
@@ -369,5 +369,5 @@ def _grids(states: States, knots: Ints, points: int) -> Grids:
 
 
 FORMULATION = ComputedBound(
-    name="bound-patterns", compute=compute_bound, size=model_size, options=Options
+    name="bound-patterns", compute=compute_bound, size=model_size, options=PatternOptions
 )

@@ -15,11 +15,11 @@ from formulations.bounds.memory_master import Master, Solution
 from formulations.bounds.outcome import Bound, Reporter
 from formulations.bounds.pricing import (
     MOST_CLUSTERS,
+    DualOptions,
     Grid,
     Ints,
-    Options,
+    MasterRows,
     Pricing,
-    Rows,
     request_classes,
 )
 from formulations.lagrangian.prices import PriceBound, certify_prices
@@ -44,16 +44,9 @@ class PriceSearch:
     round, and smallest volume first is optimal.  There λ(t) is the number of waiting requests over
     M; its value is often within 1 % of the best.
 
-    Parameters
-    ----------
-    deadline
-        On the clock of ``time.monotonic``, seconds.
-    windows
-        Proved start windows; None for starts from the arrival on.
-    known_starts
-        A feasible schedule, in the instance's order; its columns make the master feasible.
-    horizon
-        T, the last priced time.
+    The ``deadline`` is on ``time.monotonic``; starts keep to proved ``windows``, if any.
+    ``known_starts`` is a feasible schedule, whose columns make the master feasible.  The
+    ``horizon`` is T, the last priced time.
     """
 
     def __init__(
@@ -66,12 +59,12 @@ class PriceSearch:
         windows: Windows | None = None,
         known_starts: Ints | None = None,
         horizon: int | None = None,
-        options: Options | None = None,
+        options: DualOptions | None = None,
     ) -> None:
         self.instance, self.report = instance, report
         self.deadline, self.threads = deadline, threads
         self._windows, self._known = windows, known_starts
-        self._options = options or Options()
+        self._options = options or DualOptions()
         self.classes = request_classes(instance, windows)
         self.horizon = likely_horizon(instance) if horizon is None else horizon
         self.pricing = Pricing(instance, self.classes, self.horizon, threads)
@@ -84,7 +77,7 @@ class PriceSearch:
         self._payments: Floats = np.zeros(0)
         self._best_costs: Floats = np.zeros(len(self.classes))
         self._separation: Separation | None = None
-        self._rows: Rows | None = None
+        self._rows: MasterRows | None = None
         self._certified_value = self._certified_at = -np.inf
         self._certified_in = 0.0
         self.try_prices(fluid_prices(instance, self.classes, self.horizon))

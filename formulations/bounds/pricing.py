@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Options:
+class DualOptions:
     """Options of ``bound-dual``: its multipliers, and the order of columns and grids."""
 
     lookahead: Annotated[
@@ -111,7 +111,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Rows:
+class MasterRows:
     """Look-ahead rows of the master, each weighted over time by the hat function of a knot.
 
     ``hats`` are the rows with hats as prices, ``sums`` the same for the kernels, ``weights`` the
@@ -166,7 +166,7 @@ class Pricing:
         self._later = np.array(later, dtype=np.int64)
 
     def __call__(
-        self, prices: Floats, rows: Rows | None = None, payments: Floats | None = None
+        self, prices: Floats, rows: MasterRows | None = None, payments: Floats | None = None
     ) -> tuple[float, Ints, Floats]:
         """Return the Lagrangian value (rounds), the cheapest starts and their costs by class.
 
@@ -192,7 +192,7 @@ class Pricing:
             if of_rows is None:
                 cheapest_starts(arrivals, latest, *sizes, *prefix, sums.unit, *filled)
                 return
-            of_prices = prefix, sums.unit, *of_rows.parts, self._memory, self._later
+            of_prices = prefix, sums.unit, *of_rows, self._memory, self._later
             cheapest_paid_starts((arrivals, *sizes), latest, *of_prices, *filled)
 
         run = map if self._pool is None else self._pool.map

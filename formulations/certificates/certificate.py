@@ -21,7 +21,7 @@ from formulations.certificates.budget import Budget, CertificateError, TooLongEr
 from formulations.certificates.certificate_file import Certificate, PartBound, read_certificate
 from formulations.certificates.prices import check_group, check_row, least_costs, measured, worth_of
 from formulations.certificates.sweep import prove
-from formulations.certificates.sweep_size import Swept, take_sweep
+from formulations.certificates.sweep_size import SearchedSweep, take_sweep
 from formulations.certificates.sweep_tables import BackwardError
 from formulations.valid.parts import part_of
 from formulations.valid.volumes import volume_bound
@@ -118,7 +118,7 @@ def _evaluate_part(instance: Instance, number: int, bound: PartBound, budget: Bu
 
 
 def too_long(
-    instance: Instance, document: Mapping[str, Any], swept: Swept | None = None
+    instance: Instance, document: Mapping[str, Any], swept: SearchedSweep | None = None
 ) -> str | None:
     """Return why :func:`evaluate` refuses prices, or a sweep, for their size; else None.
 

@@ -30,8 +30,8 @@ from formulations.certificates.sweep_tables import (
     FAR,
     BackwardError,
     Ints,
-    Network,
     PricedStates,
+    ReaderNetwork,
     gain_of,
     kinds_of,
     network_of,
@@ -84,7 +84,7 @@ def prove(
 
 
 @dataclass
-class Level:
+class ReaderLevel:
     """Running requests: members[offsets[b]:offsets[b + 1]] are base b's; and the labels."""
 
     members: NDArray[np.int32]
@@ -98,7 +98,7 @@ class Level:
 
 
 @dataclass
-class Step:
+class ReaderStep:
     """Ways from one level to the next: where from, where to, slack, and who completes."""
 
     origin: Ints
@@ -107,14 +107,14 @@ class Step:
     entered: NDArray[np.uint8 | np.uint16]
 
 
-def sweep(network: Network, budget: Budget, *, keep: bool) -> list[Step] | None:
+def sweep(network: ReaderNetwork, budget: Budget, *, keep: bool) -> list[ReaderStep] | None:
     """Return the steps between levels from the last time on; None where a level is empty.
 
     Without ``keep`` the list is empty.  With dominance (``network.strict``) a base may hold a kind
     more often than there are requests, and is no part of a schedule.
     """
-    level = Level(np.zeros(0, np.int32), np.zeros(2, np.int64), np.zeros(1, np.int64))
-    steps, kept = list[Step](), 0
+    level = ReaderLevel(np.zeros(0, np.int32), np.zeros(2, np.int64), np.zeros(1, np.int64))
+    steps, kept = list[ReaderStep](), 0
     for t in range(network.last, 0, -1):
         level, step = _back(network, t, level, budget, keep=keep)
         if not len(level.labels):
@@ -127,8 +127,8 @@ def sweep(network: Network, budget: Budget, *, keep: bool) -> list[Step] | None:
 
 
 def _back(
-    network: Network, t: int, level: Level, budget: Budget, *, keep: bool
-) -> tuple[Level, Step]:
+    network: ReaderNetwork, t: int, level: ReaderLevel, budget: Budget, *, keep: bool
+) -> tuple[ReaderLevel, ReaderStep]:
     """Return the level at t − 1 and the ways there."""
     from formulations.certificates import sweep_kernels as kernels  # loads the compiler
 
@@ -146,23 +146,25 @@ def _back(
     )
     budget.take(taken)
     budget.hold(held)
-    found = Level(members, offsets, labels)
+    found = ReaderLevel(members, offsets, labels)
     lost = np.zeros(len(labels), dtype=np.int64)
     looked = (network.pay, network.worth, network.ahead)
     budget.take(kernels.lost_before(found.parts, kinds.states, *looked, t, limits, lost))
     stay = labels + lost <= limit
-    step = _ways(network, ways, entered) if keep else Step(*(np.zeros((4, 0), dtype=np.int64)))
+    step = (
+        _ways(network, ways, entered) if keep else ReaderStep(*(np.zeros((4, 0), dtype=np.int64)))
+    )
     if keep:
         fine = level.labels[step.origin] + step.slack + lost[step.to] <= limit
         to = (np.cumsum(stay) - 1)[step.to[fine]]
-        step = Step(step.origin[fine], to, step.slack[fine], step.entered[fine])
+        step = ReaderStep(step.origin[fine], to, step.slack[fine], step.entered[fine])
     found = _chosen(found, np.flatnonzero(stay))
     if network.strict is not None:
         found = _undominated(network, t - 1, found, budget)
     return found, step
 
 
-def _able(network: Network, t: int, budget: Budget) -> tuple[Ints, Ints, int]:
+def _able(network: ReaderNetwork, t: int, budget: Budget) -> tuple[Ints, Ints, int]:
     """Return the kinds that may complete at t, and by how much all of these may lower a label.
 
     At a time no more of a kind complete than there are requests; of a strict kind no more run.
@@ -185,23 +187,23 @@ def _able(network: Network, t: int, budget: Budget) -> tuple[Ints, Ints, int]:
     return np.ascontiguousarray(np.stack(columns, axis=1)), *gain_of(network, costs, able, budget)
 
 
-def _ways(network: Network, ways: Ints, entered: NDArray[np.int32]) -> Step:
+def _ways(network: ReaderNetwork, ways: Ints, entered: NDArray[np.int32]) -> ReaderStep:
     """Return the ways of a kernel with the completions of each kind on each."""
     kinds = network.kinds
     number = np.zeros((len(ways), len(kinds.counts)), dtype=kinds.counter)
     lengths = np.diff(np.append(ways[:, 3], len(entered)))
     np.add.at(number, (np.repeat(np.arange(len(ways)), lengths), entered), 1)
-    return Step(ways[:, 0], ways[:, 1], ways[:, 2], number)
+    return ReaderStep(ways[:, 0], ways[:, 1], ways[:, 2], number)
 
 
-def _chosen(level: Level, which: Ints) -> Level:
+def _chosen(level: ReaderLevel, which: Ints) -> ReaderLevel:
     from formulations.certificates.sweep_kernels import chosen_bases  # loads the compiler
 
     members, offsets = chosen_bases(level.members, level.offsets, which)
-    return Level(members, offsets, level.labels[which])
+    return ReaderLevel(members, offsets, level.labels[which])
 
 
-def _undominated(network: Network, t: int, level: Level, budget: Budget) -> Level:
+def _undominated(network: ReaderNetwork, t: int, level: ReaderLevel, budget: Budget) -> ReaderLevel:
     """Return a level at t without the bases that others dominate; docs/proofs/dominance.md (P5)."""
     from formulations.certificates.sweep_filter import measured, undominated  # loads the compiler
 
@@ -225,7 +227,7 @@ def _undominated(network: Network, t: int, level: Level, budget: Budget) -> Leve
 
 
 def count(
-    network: Network, steps: list[Step], multipliers: Ints, value: int, budget: Budget
+    network: ReaderNetwork, steps: list[ReaderStep], multipliers: Ints, value: int, budget: Budget
 ) -> None:
     """Go through the paths left, and count completions; raise BackwardError for a schedule.
 

@@ -16,7 +16,7 @@ from formulations.certificates.sweep import COMPLETION, LEVEL, STATE
 from formulations.certificates.sweep_tables import (
     STEPS_OF_AN_ENTRY,
     UNIT_BITS,
-    Kinds,
+    ReaderKinds,
     hold_table,
     kinds_of,
     refuse_large,
@@ -31,7 +31,7 @@ STEPS_OF_A_BASE, NUMBERS_OF_A_BASE = 1_000, 4
 
 
 @dataclass(frozen=True)
-class Swept:
+class SearchedSweep:
     """A search's prices, in units of 1 / denominator, and the bases it has met.
 
     ``total`` is the Lagrangian value, ``least`` the dearest of the kinds' cheapest starts.
@@ -45,7 +45,7 @@ class Swept:
 
 
 def take_sweep(
-    instance: Instance, certificate: Certificate, swept: Swept | None, budget: Budget
+    instance: Instance, certificate: Certificate, swept: SearchedSweep | None, budget: Budget
 ) -> None:
     """Take what evaluating a sweep takes; raise TooLongError where a reader refuses it.
 
@@ -91,7 +91,9 @@ def take_sweep(
         budget.hold(swept.bases * (NUMBERS_OF_A_BASE + len(certificate.multipliers) // 4))
 
 
-def _take_levels(instance: Instance, kinds: Kinds, last: int, late: int, budget: Budget) -> None:
+def _take_levels(
+    instance: Instance, kinds: ReaderKinds, last: int, late: int, budget: Budget
+) -> None:
     """Take what every level takes, and every kind there that starts at most so ``late``."""
     budget.take(last * (LEVEL + STATE * len(kinds.tokens)))
     power = max(0, instance.memory.bit_length() - UNIT_BITS)

@@ -54,7 +54,7 @@ class PricedStates:
 
 
 @dataclass(frozen=True)
-class Kinds:
+class ReaderKinds:
     """Different requests, shape (kinds,), and their first states."""
 
     arrivals: Ints
@@ -97,14 +97,14 @@ class Kinds:
 
 
 @dataclass(frozen=True)
-class Network:
+class ReaderNetwork:
     """Prices of states and times, worths of times, slacks of starts, and the window.
 
     Each kind pays ``extra`` more; ``strict`` are the strict kinds, None without dominance.
     """
 
     memory: int
-    kinds: Kinds
+    kinds: ReaderKinds
     pay: Ints
     worth: Ints
     dear: Ints
@@ -154,7 +154,7 @@ class Network:
 
     def with_dominance(
         self, multipliers: Sequence[int], strict: tuple[int, ...], budget: Budget
-    ) -> Network:
+    ) -> ReaderNetwork:
         """Return the same with multipliers, or none, and strict kinds."""
         # Payments of starts are one more table.
         budget.take(self.dear.size * STEPS_OF_AN_ENTRY + CALL * int(self.kinds.outputs.sum()))
@@ -167,7 +167,7 @@ class Network:
         return replace(self, extra=np.array(extra, dtype=np.int64), strict=strict)
 
 
-def kinds_of(instance: Instance, budget: Budget) -> Kinds:
+def kinds_of(instance: Instance, budget: Budget) -> ReaderKinds:
     """Return the different requests."""
     number = Counter((int(r.arrival), r.prompt, r.output) for r in instance.requests)
     different = sorted(number)
@@ -178,18 +178,18 @@ def kinds_of(instance: Instance, budget: Budget) -> Kinds:
     states = sum(outputs.tolist())
     budget.take(states * 4 * CALL)
     budget.hold(states * 16)
-    return Kinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
+    return ReaderKinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
 
 
 def network_of(
     instance: Instance,
-    kinds: Kinds,
+    kinds: ReaderKinds,
     value: int,
     unit: int,
     memory: Sequence[int],
     states: PricedStates | None,
     budget: Budget,
-) -> Network | None:
+) -> ReaderNetwork | None:
     """Return the tables of the sweep; None where the prices alone prove the value."""
     if states is None:
         pay, worth = _of_memory(instance, kinds, memory, budget)
@@ -229,7 +229,7 @@ def network_of(
         dear[:a, g] = FAR
     nothing = np.zeros((0, 0, 0), dtype=np.int64)
     extra = np.zeros(len(costs), dtype=np.int64)
-    plain = Network(instance.memory, kinds, pay, worth, dear, window, nothing, extra)
+    plain = ReaderNetwork(instance.memory, kinds, pay, worth, dear, window, nothing, extra)
     return looking_ahead(plain, budget)
 
 
@@ -240,7 +240,7 @@ def refuse_large(largest: int) -> None:
 
 
 def take_tables(
-    instance: Instance, kinds: Kinds, times: int, knots: int, budget: Budget, *, search: bool
+    instance: Instance, kinds: ReaderKinds, times: int, knots: int, budget: Budget, *, search: bool
 ) -> None:
     """Take what the prices of all states at so many times, and costs of starts, will take.
 
@@ -263,7 +263,9 @@ def hold_table(budget: Budget, entries: int) -> None:
     budget.hold(entries * HELD_OF_AN_ENTRY)
 
 
-def take_memory(instance: Instance, kinds: Kinds, memory: Sequence[int], budget: Budget) -> bool:
+def take_memory(
+    instance: Instance, kinds: ReaderKinds, memory: Sequence[int], budget: Budget
+) -> bool:
     """Take what prices of all states by tokens take; return whether best patterns are searched.
 
     Else the worth of a time is the worth of all memory.
@@ -275,7 +277,7 @@ def take_memory(instance: Instance, kinds: Kinds, memory: Sequence[int], budget:
 
 
 def _of_memory(
-    instance: Instance, kinds: Kinds, memory: Sequence[int], budget: Budget
+    instance: Instance, kinds: ReaderKinds, memory: Sequence[int], budget: Budget
 ) -> tuple[Ints, Ints]:
     search = take_memory(instance, kinds, memory, budget)
     prices = np.array([*memory, 0], dtype=np.int64)
@@ -283,7 +285,7 @@ def _of_memory(
     return pay, _worths(instance, kinds, pay) if search else prices * instance.memory
 
 
-def _work(instance: Instance, kinds: Kinds) -> int:
+def _work(instance: Instance, kinds: ReaderKinds) -> int:
     """Return the most sums of the search for the best pattern at one time, or its table's size."""
     work = 0
     for held, left in kinds.listed:
@@ -295,7 +297,7 @@ def _work(instance: Instance, kinds: Kinds) -> int:
 
 
 def _of_states(
-    instance: Instance, kinds: Kinds, states: PricedStates, budget: Budget
+    instance: Instance, kinds: ReaderKinds, states: PricedStates, budget: Budget
 ) -> tuple[Ints, Ints]:
     """Return the payments of states at times 0.., (times, states), and the worth of times."""
     knots, shape = states.knots, (len(states.knots), len(states.tokens), len(states.left))
@@ -337,7 +339,7 @@ def interpolated(table: NDArray[Any], states: PricedStates, held: int, rounds: i
     return np.array(sums // ((w0 + w1) * (r0 + r1)), dtype=np.int64)
 
 
-def _worths(instance: Instance, kinds: Kinds, pay: Ints) -> Ints:
+def _worths(instance: Instance, kinds: ReaderKinds, pay: Ints) -> Ints:
     """Return the most that a pattern pays at each time; equal states have equal prices."""
     columns = enumerate(kinds.listed)
     priced = {state: np.ascontiguousarray(pay[:, column]) for column, state in columns}
@@ -376,7 +378,7 @@ def worths(
     return found
 
 
-def take_ahead(memory: int, kinds: Kinds, times: int, budget: Budget) -> int:
+def take_ahead(memory: int, kinds: ReaderKinds, times: int, budget: Budget) -> int:
     """Take what looking ahead takes; return its number of times, 0 or less for none."""
     cells = times * (memory + 1)
     calls = sum(memory // (held + 1) + 1 for held in kinds.prompts.tolist())
@@ -388,7 +390,7 @@ def take_ahead(memory: int, kinds: Kinds, times: int, budget: Budget) -> int:
     return depth
 
 
-def looking_ahead(plain: Network, budget: Budget) -> Network:
+def looking_ahead(plain: ReaderNetwork, budget: Budget) -> ReaderNetwork:
     """Add the most that requests with less than e rounds left pay at t in m tokens, [e, m, t]."""
     kinds, times = plain.kinds, len(plain.worth)
     depth = take_ahead(plain.memory, kinds, times, budget)
@@ -420,7 +422,7 @@ def _fill_up(best: Ints, held: int, gain: Ints | int) -> None:
         np.maximum(block, best[m - held : m - held + len(block)] + gain, out=block)
 
 
-def gain_of(network: Network, costs: Ints, able: Ints, budget: Budget) -> tuple[Ints, int]:
+def gain_of(network: ReaderNetwork, costs: Ints, able: Ints, budget: Budget) -> tuple[Ints, int]:
     """Return by how much completions may lower a label, by tokens in units of a power of 2.
 
     Tokens are rounded down, so the gain is an upper bound.

@@ -16,13 +16,13 @@ from instances import Instance
 
 @dataclass(frozen=True)
 class ConstraintProgram:
-    """A CP-SAT model, by the ``name`` by which users ask for it.
+    """A CP-SAT model; users type its ``name``.
 
     ``build`` returns the model of an instance on start windows, with a known schedule as hint, and
-    the start round of each request as an expression; ``windows`` returns the start windows, given
-    the TEL of a known schedule; ``size`` is the number of entries.  ``options`` is a dataclass of
-    what can be set, each field with its meaning as an annotation, None for nothing: ``build`` takes
-    an object of it.  ``source`` is paper and equations, empty for one of our own.
+    the start round of each request as an expression.  ``windows`` returns the start windows, given
+    the TEL of a known schedule; ``size`` is the number of entries.  ``build`` takes an object of
+    the dataclass ``options``, if any, whose fields have their meaning as an annotation.
+    ``source`` is paper and equations, empty if ours.
     """
 
     kind: ClassVar[Literal["cp"]] = "cp"

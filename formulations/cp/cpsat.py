@@ -20,7 +20,7 @@ PAIRS_UP_TO = 50_000
 
 
 @dataclass(frozen=True)
-class Options:
+class CpsatOptions:
     """Options: strengthenings of the cumulative resource."""
 
     separation: Annotated[
@@ -39,7 +39,7 @@ def build_model(
     instance: Instance,
     windows: StartRounds,
     warm_start: Sequence[int] | None = None,
-    options: Options | None = None,
+    options: CpsatOptions | None = None,
 ) -> tuple[cp_model.CpModel, list[Any]]:
     """Return the model and the start variable of each request (rounds).
 
@@ -52,7 +52,7 @@ def build_model(
     """
     from ortools.sat.python import cp_model
 
-    options = options or Options()
+    options = options or CpsatOptions()
     model = cp_model.CpModel()
     starts = [
         model.new_int_var(first, last, f"start_{i}")
@@ -97,5 +97,5 @@ def _add_separation(model: cp_model.CpModel, instance: Instance, starts: list[An
 
 
 FORMULATION = ConstraintProgram(
-    name="cpsat", build=build_model, size=model_size, windows=start_windows, options=Options
+    name="cpsat", build=build_model, size=model_size, windows=start_windows, options=CpsatOptions
 )

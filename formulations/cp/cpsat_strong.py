@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
+class CpsatStrongOptions:
     """Options: strengthenings of the cumulative resource, for ablation."""
 
     separation: Annotated[
@@ -43,7 +43,7 @@ def build_model(
     instance: Instance,
     windows: StartRounds,
     warm_start: Sequence[int] | None = None,
-    options: Options | None = None,
+    options: CpsatStrongOptions | None = None,
 ) -> tuple[cp_model.CpModel, list[Any]]:
     """Return the model of ``cpsat`` with redundant constraints and one symmetry broken.
 
@@ -58,10 +58,10 @@ def build_model(
     *Equal requests.*  Requests of equal (arrival, prompt, output) start in the instance's order:
     exchanging two of their starts changes neither feasibility nor TEL.
     """
-    options = options or Options()
+    options = options or CpsatStrongOptions()
     if warm_start is not None and options.equal:
         warm_start = _ordered(instance, warm_start)
-    plain = cpsat.Options(separation=options.separation)
+    plain = cpsat.CpsatOptions(separation=options.separation)
     model, starts = cpsat.build_model(instance, windows, warm_start, plain)
     if options.groups:
         _add_groups(model, instance, starts)
@@ -121,5 +121,5 @@ FORMULATION = ConstraintProgram(
     build=build_model,
     size=cpsat.model_size,
     windows=windows_of,
-    options=Options,
+    options=CpsatStrongOptions,
 )

@@ -59,7 +59,7 @@ SPLIT_BYTES, ENTRY_BYTES = 100, 32
 
 
 @dataclass(frozen=True)
-class Options(Tuning):
+class SweepOptions(Tuning):
     """Options: multipliers on requests, and the shares of prices and windows in the time."""
 
     multipliers: Annotated[
@@ -275,5 +275,5 @@ FORMULATION = ExactSearch(
     entry_bytes=ENTRY_BYTES,
     requests_up_to=REQUESTS_UP_TO,
     argument=Argument.BACKWARD,
-    options=Options,
+    options=SweepOptions,
 )

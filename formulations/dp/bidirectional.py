@@ -93,7 +93,7 @@ def _joined(trees: list[_Tree], high: np.uint64) -> Bases:
 
 
 @dataclass(frozen=True)
-class Options(Tuning):
+class BidirectionalOptions(Tuning):
     """Options: first multipliers, and shares of the time."""
 
     states: Annotated[
@@ -112,5 +112,5 @@ FORMULATION = ExactSearch(
     entry_bytes=forward.ENTRY_BYTES,
     requests_up_to=forward.REQUESTS_UP_TO,
     argument=Argument.BIDIRECTIONAL,
-    options=Options,
+    options=BidirectionalOptions,
 )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp.network import Ints, Rules
+from formulations.dp.network import Ints, WindowRules
 
 #: Bits of a lane, and the most it holds.
 LANES = ((8, 127), (16, 32_767))
@@ -63,7 +63,7 @@ class Dominance:
         return own, sums, vectors
 
 
-def dominance(rules: Rules) -> Dominance | None:
+def dominance(rules: WindowRules) -> Dominance | None:
     """Return the arrays that compare bases; None where the memory is too large for lanes."""
     longest = int(rules.outputs.max())
     bits = next((bits for bits, most in LANES if rules.memory <= most), None)
@@ -80,7 +80,7 @@ def dominance(rules: Rules) -> Dominance | None:
     return Dominance(_owed(rules, ages), _packed(lanes, bits), totals, bits)
 
 
-def _owed(rules: Rules, ages: Ints) -> Ints:
+def _owed(rules: WindowRules, ages: Ints) -> Ints:
     """Return the debt at every time; the last row, 0, is for all later ones."""
     priced = len(rules.pay)
     owed = np.zeros((priced + int(rules.outputs.max()), len(ages)), dtype=np.int64)

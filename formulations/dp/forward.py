@@ -59,7 +59,7 @@ ENTRY_BYTES = 400
 Layer = tuple[NDArray[Any], ...]
 
 
-class Rules(NamedTuple):
+class PassRules(NamedTuple):
     """Rules of one pass for the kernels: M (tokens), states kept, whether completions bound."""
 
     memory: int
@@ -103,10 +103,7 @@ def search(
     more than ``proved`` (rounds).  ``completion`` bounds every schedule below the known TEL (P15).
     Starts are at most the last of ``windows``; layers take ``memory_bytes`` at most.
 
-    Raises
-    ------
-    ValueError
-        If there are more than 63 requests, or the width is below 1.
+    Raises ValueError if there are more than 63 requests, or the width is below 1.
     """
     n = len(instance)
     if n > REQUESTS_UP_TO:
@@ -130,7 +127,7 @@ def search(
     width = min(width, int(memory_bytes / (2 * (64 + 24 + 2 * row_bytes) + compared.row_bytes)))
     if width < 1:
         return None
-    rules = Rules(instance.memory, width, completion is not None)
+    rules = PassRules(instance.memory, width, completion is not None)
     with ThreadPoolExecutor(threads) as pool:
         run = _Pass(tables, rules, best, reach, compared, pool if threads > 1 else None)
         return run.to(max(windows.latest), out_of_time, known, proved)
@@ -142,7 +139,7 @@ class _Pass:
     def __init__(
         self,
         tables: tuple[Any, ...],
-        rules: Rules,
+        rules: PassRules,
         incumbent: tuple[Ints, NDArray[Any]],
         reach: int,
         compared: StateDominance,

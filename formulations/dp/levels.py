@@ -13,33 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.dp.dominance import Dominance, undominated
-from formulations.dp.network import Ints, Rules
+from formulations.dp.network import Ints, WindowRules
 from formulations.dp.paths import Paths, shortened
 
 #: Bases that a thread expands in a call, at most and at least.
 CHUNK, LEAST_CHUNK = 4_000, 64
-#: Bytes that an arc takes while it is kept, without what completes on it; that a kind which
-#: completes takes while a level is made.
+#: Bytes of a kept arc without its completions, and of a completion while a level is made.
 ARC_BYTES, LISTED_BYTES = 40, 4
 _FAR = 1 << 61
-#: By which nothing is compared.
+#: Compares nothing.
 _NOTHING: tuple[Any, ...] = (
     np.zeros((0, 0), np.int64), np.zeros((0, 0), np.uint64), np.zeros(0, np.int64), np.uint64(0),
 )  # fmt: skip
 
 #: Members, their number, slack of each base.
 Level = tuple[NDArray[np.uint16], NDArray[np.int16], Ints]
-#: What is told of a time and the bases kept there, and returns how many bytes of them it keeps.
+#: Receives a time and the bases kept there, and returns how many bytes of them it keeps.
 OnLevel = Callable[[int, Level], int]
-#: What is told of a time and the number of bases there, and returns how many of them may be kept.
+#: Receives a time and the number of bases there, and returns how many of them may stay.
 Most = Callable[[int, int], int]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a search: threads, bytes, and the moment at which it has to stop.
+    """Limits of a search: threads, bytes, and its end.
 
-    With ``needed`` a sweep stops as well where the memory does not hold its arcs.
+    With ``needed`` a sweep also stops where the memory does not hold its arcs.
     """
 
     threads: int
@@ -53,12 +52,12 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepResult:
     """Result of a sweep.
 
     ``closed``: no path is left, so no schedule has a slack within the window.  Otherwise ``paths``
-    are those left, None where they were not kept, and ``least`` is the length of the least one;
-    ``reason`` tells why a sweep has stopped.  By ``narrowed`` the window has become narrower.
+    are the rest, None where the sweep kept none, and ``least`` is the length of the least one.
+    ``reason`` says why a sweep has stopped; ``narrowed`` is the loss of the window.
     """
 
     closed: bool
@@ -70,10 +69,9 @@ class Swept:
 
 
 class _Arcs:
-    """Arcs of one level after the other, each from its bases to those of the next, in pieces.
+    """Arcs from each level to the next, in pieces, with nodes numbered through all levels.
 
-    Nodes are numbered through all levels.  Pieces are given up as they are put together, so that
-    twice as much is never held.
+    Joining gives up the pieces, so it never holds twice as much.
     """
 
     def __init__(self) -> None:
@@ -83,10 +81,10 @@ class _Arcs:
         self.nbytes = 0
 
     def add(self, arcs: tuple[NDArray[Any], ...], ends: Ints, sizes: Ints) -> None:
-        """Take the arcs of some levels: where those of each end, and to how many bases they lead.
+        """Take the arcs of some levels, the end of each level's, and its number of bases.
 
-        ``arcs`` are origin and end within their level, cost, where what each lets complete begins
-        and how many these are, and the kinds that are listed.
+        ``arcs`` are origin and end within their level, cost, first and number of the completions,
+        and the kinds that are listed.
         """
         before = np.array([self._sizes[-1], *sizes[:-1].tolist()], dtype=np.int64)
         first = self._nodes + np.cumsum(before) - before
@@ -115,7 +113,7 @@ class _Arcs:
 
 
 def sweep(
-    rules: Rules,
+    rules: WindowRules,
     width: int,
     limits: Limits,
     *,
@@ -125,14 +123,14 @@ def sweep(
     on_level: OnLevel | None = None,
     last: int | None = None,
     most: Most | None = None,
-) -> Swept:
+) -> SweepResult:
     """Sweep backwards from the last time at which anything may run; ``width`` requests fit at once.
 
-    Arcs are kept as long as they take no more than the memory allowed.  With ``dominance`` the
-    paths left are some of all, the least one among them (P5); with a ``beam`` only so many bases of
-    a level are followed, those of the least labels, and nothing is proved.  ``on_level`` receives
-    every time and the bases kept there.  Where a level has more bases than ``most`` allows, the
-    window becomes narrower, but for levels below ``NARROW``.  ``last`` replaces :func:`last_time`.
+    The sweep keeps arcs while they fit in memory.  With ``dominance`` the paths left are some of
+    all, the least one among them (P5).  With a ``beam`` only so many bases of a level go on, with
+    the least labels, and nothing is proved.  ``on_level`` receives every time and its bases.  A
+    level of more bases than ``most`` allows narrows the window, but for levels below ``NARROW``.
+    ``last`` replaces :func:`last_time`.
     """
     with ThreadPoolExecutor(limits.threads) as pool:
         shared = pool if limits.threads > 1 else None
@@ -145,7 +143,7 @@ class _Sweep:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: WindowRules,
         width: int,
         limits: Limits,
         pool: ThreadPoolExecutor | None,
@@ -163,7 +161,7 @@ class _Sweep:
         #: Bytes that a base takes while its level is made.
         self._base_bytes = 2 * (2 * width + 40) + 60 + 2 * 8 * words
 
-    def to_the_first(self, top: int) -> Swept:
+    def to_the_first(self, top: int) -> SweepResult:
         """Sweep from a time on down to time 0."""
         from formulations.dp.level_kernels import ENOUGH, NARROW  # loads the compiler
 
@@ -174,13 +172,13 @@ class _Sweep:
             np.array([after], dtype=np.int64),
         )
         if after > self._rules.window:
-            return Swept(True, 0)
+            return SweepResult(True, 0)
         self._report(t, level)
         narrow = self._on_level is None
         while t > 0:
             if narrow and self._free() > 2 * ENOUGH * self._base_bytes:
                 if self._limits.out_of_time():
-                    return Swept(False, self._nodes, reason="time")
+                    return SweepResult(False, self._nodes, reason="time")
                 began = t
                 t, level = self._descend(t, level)
                 narrow = t < began
@@ -192,18 +190,18 @@ class _Sweep:
                     self._arcs = None
                     found = self._step(t, level)
                 if isinstance(found, str):
-                    return Swept(False, self._nodes, reason=found)
+                    return SweepResult(False, self._nodes, reason=found)
                 t, level = t - 1, found
                 narrow = self._nodes - before < NARROW and self._on_level is None
                 self._report(t, level)
             if not len(level[1]):
-                return Swept(True, self._nodes, narrowed=self._narrowed)
+                return SweepResult(True, self._nodes, narrowed=self._narrowed)
         # Nothing runs at time 0, so only the empty base is left.
         paths = None
         if self._arcs is not None:
             limit = self._limit(0) - after
             paths = shortened(self._arcs.network(top), self._rules.tolls, limit)
-        return Swept(False, self._nodes, paths, int(level[2][0]), narrowed=self._narrowed)
+        return SweepResult(False, self._nodes, paths, int(level[2][0]), narrowed=self._narrowed)
 
     def _report(self, t: int, level: Level) -> None:
         if self._on_level is not None:
@@ -234,7 +232,7 @@ class _Sweep:
         return t, level
 
     def _step(self, t: int, level: Level) -> Level | str:
-        """Return the bases at t − 1, or what is too little, time or memory; add their arcs."""
+        """Return the bases at t − 1, or the lack of "time" or "memory"; add their arcs."""
         from formulations.dp import base_kernels as kernels  # loads the compiler
 
         pool, bases = self._pool, len(level[1])
@@ -283,10 +281,7 @@ class _Sweep:
         return following
 
     def _followed(self, t: int, level: Level, rule: Dominance) -> Ints:
-        """Return the bases at t that no other one dominates, of a beam the least ones.
-
-        The window becomes narrower where it would hold more than there may be.
-        """
+        """Return the undominated bases at t, of a beam the least ones; narrow a window of many."""
         chosen = undominated(t, level, rule, self._pool)
         labels = level[2][chosen]
         if self._beam is not None and len(chosen) > self._beam:
@@ -301,7 +296,7 @@ class _Sweep:
         return chosen[labels <= limit]
 
 
-def last_time(rules: Rules) -> int:
+def last_time(rules: WindowRules) -> int:
     """Return the last time at which anything may run or patterns have a worth."""
     last = len(rules.worth) - 1
     for g in range(len(rules.outputs)):
@@ -312,10 +307,9 @@ def last_time(rules: Rules) -> int:
 
 
 class _Shares:
-    """Bytes that threads share: what they have taken and may still take is never more than all.
+    """Bytes that threads share, but for one base each, which counts once it is made.
 
-    But for one base each, since a thread counts a base once it is made.  The process takes up to
-    1.5 times as much, with arrays that are put together; ``MEMORY_SHARE`` leaves room for it.
+    The process takes up to 1.5 times as much, with joined arrays; ``MEMORY_SHARE`` has room for it.
     """
 
     def __init__(self, free: float, threads: int) -> None:
@@ -345,7 +339,7 @@ def _add_arcs(
     entered: NDArray[np.uint16],
     bases: int,
 ) -> None:
-    """Add the arcs of a level that lead to one of so many bases kept, at a place of at least 0."""
+    """Add the arcs of a level that lead to a kept base, at a place of at least 0."""
     own, led = np.diff(end, prepend=0), places >= 0
     entered = entered[np.repeat(led, own)]
     own = own[led]
@@ -355,7 +349,7 @@ def _add_arcs(
 
 
 def _cuts(bases: int, parts: int) -> list[int]:
-    """Return where chunks begin and end: more than threads, since some bases leave many more."""
+    """Return the edges of chunks, more than threads, since some bases leave many more."""
     chunk = min(max(-(-bases // (4 * parts)), LEAST_CHUNK), CHUNK)
     return [*range(0, bases, chunk), bases]
 

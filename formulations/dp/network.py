@@ -15,15 +15,15 @@ from instances import Instance
 
 Ints = NDArray[np.int64]
 
-#: Below it every sum stays; the kernels' own mark for "never" is 2⁶¹.
+#: Every sum is below it; the kernels' own mark for "never" is 2⁶¹.
 SAFE = 1 << 60
-#: Entries of a table up to which it is made, 8 bytes each.
+#: Most entries of a table, 8 bytes each.
 ENTRIES_UP_TO = 60_000_000
 #: Steps that one search for the best pattern may take, and those of all times together.
 PATTERN_WORK_UP_TO, ALL_WORK_UP_TO = 40_000_000, 2_000_000_000
-#: What is told where they would be more.
+#: The reason where they would be more.
 TOO_MANY_PATTERNS = "too many configurations for backward dynamic programming"
-#: Times before the present one that are looked at, at most.
+#: Most times before the present one in a bound.
 DEPTH = 48
 
 
@@ -31,7 +31,7 @@ class TooLargeError(ValueError):
     """The instance has too many rounds or too large numbers; the message is one line."""
 
 
-class Rules(NamedTuple):
+class WindowRules(NamedTuple):
     """Rules of one window for the kernels, in units of 1 / denominator.
 
     State ``first[g]`` + j − 1 is that of a request of kind g at its j-th token.  In ``limits``,
@@ -92,7 +92,7 @@ class Network:
     """An instance under prices: what is the same for all windows.
 
     ``total`` / ``unit`` is the Lagrangian value (rounds).  ``pay`` and ``worth`` are as in
-    :class:`Rules`; ``least`` is the least cost of each kind.
+    :class:`WindowRules`; ``least`` is the least cost of each kind.
     """
 
     instance: Instance
@@ -144,8 +144,8 @@ def network(instance: Instance, prices: PriceTable | tuple[Ints, int]) -> Networ
     return Network(instance, kinds, unit, pay, worth, least, cost - exact_sum(worth))
 
 
-def rules(network: Network, window: int) -> Rules:
-    """Return what the kernels go by in a window; raise :class:`TooLargeError`."""
+def rules(network: Network, window: int) -> WindowRules:
+    """Return the kernels' rules of a window; raise :class:`TooLargeError`."""
     from formulations.dp import base_kernels  # loads the compiler
 
     kinds, memory = network.kinds, network.instance.memory
@@ -154,13 +154,13 @@ def rules(network: Network, window: int) -> Rules:
     tokens = np.concatenate(
         [s + np.arange(1, o + 1) for s, o in zip(kinds.prompts, kinds.outputs, strict=True)]
     )
-    # No sum in the kernels exceeds the window by more than the worth of a time, what as many as
-    # fit pay, or one start.
+    # No sum in the kernels exceeds the window by more than the worth of a time, the payments of as
+    # many as fit, or one start.
     payers = memory // int(tokens.min()) + len(network.instance) + 1
     most = int(network.worth.max()) + payers * int(network.pay.max(initial=0))
     _safe(2 * window + 2 * most)
     random = np.random.default_rng(1)
-    found = Rules(
+    found = WindowRules(
         memory=memory,
         window=window,
         limits=np.array([window], dtype=np.int64),
@@ -189,8 +189,8 @@ def rules(network: Network, window: int) -> Rules:
 def _start_slack(kinds: Kinds, pay: Ints, unit: int, window: int) -> tuple[Ints, Ints]:
     """Return the slack of every start that may lie in a window, and the least cost of each kind.
 
-    A start p costs its latency at least, so one that costs no more than the first by more than the
-    window is at p ≤ a − o + (cost of the first + window) / unit.
+    A start p costs its latency at least, so a start within the window of the first one's cost is at
+    p ≤ a − o + (cost of the first + window) / unit.
     """
     from formulations.dp import base_kernels  # loads the compiler
 
@@ -230,7 +230,7 @@ def _worths(
 
 
 def too_many_patterns(states: States, last: int) -> bool:
-    """Tell whether the best patterns of the times 0 to ``last`` are too many to be looked for."""
+    """Return whether the best patterns of the times 0 to ``last`` take too many steps."""
     return states.work > min(PATTERN_WORK_UP_TO, ALL_WORK_UP_TO // (last + 1))
 
 

@@ -1,4 +1,4 @@
-"""Compiled inner loops over the paths that a sweep has left: distances, best path, states."""
+"""Compiled inner loops over a sweep's paths: distances, best path, states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FAR = np.int64(1) << np.int64(61)
 
 @njit()
 def extras(begin, number, entered, prices, found):
-    """Fill what the requests that each arc lets in pay."""
+    """Fill the payments of each arc's completions."""
     for x in range(len(begin)):
         total = np.int64(0)
         for y in range(begin[x], begin[x] + number[x]):
@@ -22,7 +22,7 @@ def extras(begin, number, entered, prices, found):
 
 @njit()
 def to_the_end(origin, to, cost, distance, choice):
-    """Fill each node's distance to the last one, and the arc that it takes; arcs in order."""
+    """Fill each node's distance to the last one, and its first arc there; arcs in order."""
     for x in range(len(distance)):
         distance[x], choice[x] = _FAR, -1
     distance[len(distance) - 1] = 0
@@ -45,7 +45,7 @@ def from_the_first(origin, to, cost, distance):
 
 @njit()
 def best_path(to, choice, path):
-    """Fill the arcs of the best path from the first node on; return how many."""
+    """Fill the arcs of the best path from the first node on; return their number."""
     node, count = 0, 0
     while choice[node] >= 0:
         path[count] = choice[node]
@@ -56,7 +56,7 @@ def best_path(to, choice, path):
 
 @njit()
 def short_enough(origin, to, cost, ahead, behind, limit, kept):
-    """Mark the arcs on paths no longer than a limit; return how many."""
+    """Mark the arcs on paths no longer than a limit; return their number."""
     total = 0
     for x in range(len(origin)):
         kept[x] = (
@@ -90,7 +90,7 @@ def _slot(node, code, slots):
 
 @part()
 def _find(node, code, reached, made, table):
-    """Return the place of a state, that of a new one where it is not there yet."""
+    """Return the place of a state, a new place for a new one."""
     nodes, codes, _ = reached
     slot = _slot(node, code, len(table))
     while table[slot] >= 0:
@@ -104,7 +104,7 @@ def _find(node, code, reached, made, table):
 
 @part()
 def _table_of(reached, made):
-    """Return a table of twice as many slots as there is room for states."""
+    """Return a table of states with twice as many slots as their room."""
     nodes, codes, _ = reached
     table = nowhere(2 * len(nodes))
     for k in range(made):

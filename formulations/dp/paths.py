@@ -1,4 +1,4 @@
-"""The paths that a sweep has left: multipliers on "each request once", fixing, sublimation."""
+"""Paths that a sweep leaves: multipliers on "each request once", fixing, sublimation."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 
 from formulations.dp.network import SAFE, Ints, Kinds
 
-#: Evaluations without a better value after which the step is halved; halvings and evaluations
-#: after which the multipliers are left as they are.
+#: Evaluations without a better value that halve the step; most halvings and evaluations.
 PATIENCE, HALVINGS, EVALUATIONS = 6, 7, 300
-#: Share of the last direction that is kept, and evaluations between which arcs are fixed.
+#: Share of the last direction in the next one, and evaluations between two fixings of arcs.
 MOMENTUM, FIX_EVERY = 0.5, 10
 
 
 @dataclass(frozen=True)
 class Paths:
-    """A network without cycles whose paths from its first node to its last are to be counted.
+    """A network without cycles, from a first node to a last one.
 
     Nodes are numbered so that arcs lead to higher ones; arcs are in the order of their origins.
     An arc costs ``cost``, without multipliers, and lets requests of the kinds
@@ -51,7 +50,7 @@ class Paths:
 
 
 @dataclass
-class Priced:
+class PricedPaths:
     """Lengths under multipliers, distances to the end, and the best path.
 
     Its length less what each request once would pay is ``value``; None where there is no path.
@@ -63,7 +62,7 @@ class Priced:
     path: Ints
 
 
-def priced(paths: Paths, multipliers: Ints, counts: Ints) -> Priced:
+def priced(paths: Paths, multipliers: Ints, counts: Ints) -> PricedPaths:
     """Evaluate multipliers, in units of the costs."""
     from formulations.dp import path_kernels as kernels  # loads the compiler
 
@@ -76,11 +75,11 @@ def priced(paths: Paths, multipliers: Ints, counts: Ints) -> Priced:
     path = np.empty(nodes, dtype=np.int64)
     path = path[: kernels.best_path(paths.to, choice, path)]
     if choice[0] < 0:
-        return Priced(cost, distance, None, path)
-    return Priced(cost, distance, int(distance[0]) - int(multipliers @ counts), path)
+        return PricedPaths(cost, distance, None, path)
+    return PricedPaths(cost, distance, int(distance[0]) - int(multipliers @ counts), path)
 
 
-def fixed(paths: Paths, found: Priced, limit: int) -> Paths:
+def fixed(paths: Paths, found: PricedPaths, limit: int) -> Paths:
     """Return the network of the paths no longer than a limit, with multipliers."""
     from formulations.dp import path_kernels as kernels  # loads the compiler
 
@@ -92,10 +91,7 @@ def fixed(paths: Paths, found: Priced, limit: int) -> Paths:
 
 
 def shortened(paths: Paths, tolls: Ints, limit: int) -> Paths:
-    """Return the network of the paths no longer than a limit, whose costs have the tolls in them.
-
-    Those of the network returned are without.
-    """
+    """Return the network, without tolls, of the paths no longer than a limit, with tolls."""
     from formulations.dp import path_kernels as kernels  # loads the compiler
 
     own = np.empty(len(paths), dtype=np.int64)
@@ -106,7 +102,7 @@ def shortened(paths: Paths, tolls: Ints, limit: int) -> Paths:
 
 
 def entries(paths: Paths, path: Ints, kinds: int) -> Ints:
-    """Return how many requests of each kind the arcs of a path let complete, shape (kinds,)."""
+    """Return the completions of each kind on the arcs of a path, shape (kinds,)."""
     number = paths.number[path].astype(np.int64)
     shift = paths.begin[path] - (np.cumsum(number) - number)
     entered = paths.entered[np.repeat(shift, number) + np.arange(number.sum())]
@@ -114,10 +110,7 @@ def entries(paths: Paths, path: Ints, kinds: int) -> Ints:
 
 
 def starts_of(kinds: Kinds, paths: Paths, path: Ints) -> list[int]:
-    """Return the start (rounds) of each request on a path with each of them.
-
-    Those of one kind are in the instance's order.
-    """
+    """Return the start (rounds) of each request on a path; a kind's in the instance's order."""
     found: list[list[int]] = [[] for _ in kinds.counts]
     for x in path.tolist():
         first = paths.begin[x]
@@ -134,8 +127,8 @@ def improved(
 ) -> tuple[Paths, Ints, int | None]:
     """Raise the value by steps along the surplus of the best path, and fix on the way.
 
-    Returned are the network left, the best multipliers, and their value; None where no path is
-    left, so that no schedule lies in the window.  Any multipliers do; the steps aim just above it.
+    Returns the network left, the best multipliers, and their value; None where no path is left, and
+    no schedule in the window.  The steps aim just above the window.
     """
     found = priced(paths, multipliers, counts)
     best, trial = multipliers, multipliers
@@ -179,10 +172,7 @@ def improved(
 
 
 def _digits(counts: Ints, counted: Sequence[int]) -> tuple[Ints, int]:
-    """Return what a completion of each kind adds to a count of all, and the count of a whole path.
-
-    The count is a number in mixed radix, one digit for each kind counted.
-    """
+    """Return each kind's step in a mixed-radix count of completions, and a whole path's count."""
     step, full, radix = np.zeros(len(counts), dtype=np.int64), 0, 1
     for g in counted:
         step[g] = radix
@@ -200,10 +190,10 @@ def split(
     most_arcs: int,
     out_of_time: Callable[[], bool],
 ) -> Paths | None:
-    """Return the network whose nodes also say how many of some kinds have completed.
+    """Return the network whose nodes also count completions of some kinds.
 
-    Of each kind counted there are exactly as many as there should be on every path.  None where
-    that takes more arcs or time than allowed.
+    Every path has the right number of each counted kind.  None where that takes more arcs or time
+    than allowed.
     """
     from formulations.dp import path_kernels as kernels  # loads the compiler
 

@@ -8,22 +8,22 @@
 It is the oracle of the Lagrangian of "each request once".  Source: ours; proof:
 docs/proofs/dominance.md (P5).
 
-*Window.*  To prove that no TEL is up to V, labels beyond w(V) + Σ_g count_g·v_g less the least that
-is still to be paid are dropped: what completes at t or before costs its start slack and v_g, of
-kind g count_g times where all its starts within the window complete by t, else not at all where
-that is above 0 or none does.  Whatever bound results holds for every schedule.  Where a path is
-left, the least of those left is the bound: of paths that are no schedules some may be dropped.
+*Window.*  To prove that no TEL is up to V, the sweep drops labels beyond w(V) + Σ_g count_g·v_g
+less the least payment to come: completions at t or before cost start slack and v_g, count_g times
+for a kind g whose starts within the window all complete by t, else not at all where that is above
+0 or none completes by t.  The bound holds for every schedule.  Where paths are left, the least of
+them is the bound: the sweep may drop paths that are no schedules.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from formulations.dp.dominance import dominance
-from formulations.dp.levels import Limits, Most, OnLevel, Swept, last_time, sweep
+from formulations.dp.levels import Limits, Most, OnLevel, SweepResult, last_time, sweep
 from formulations.dp.network import SAFE, Ints, Network, TooLargeError, rules
 from formulations.dp.paths import Paths
 
@@ -56,10 +56,10 @@ class Tuning:
 class Evaluated:
     """Value of multipliers within a window.
 
-    No TEL (rounds) is below ``bound``; None where a limit came first, for a ``reason``, or bases
-    were left out.  ``least`` is the length of the least path less Σ_g count_g·v_g, in units of the
-    prices; None where none is within the window.  ``paths`` are those left, where they were kept,
-    and ``nodes`` the bases that were made.
+    No TEL (rounds) is below ``bound``; None where a limit came first, for a ``reason``, or a beam
+    left out bases.  ``least`` is the length of the least path less Σ_g count_g·v_g, in units of the
+    prices; None where none is within the window.  ``paths`` are the rest, where the sweep kept
+    them; ``nodes`` counts the bases made.
     """
 
     bound: int | None
@@ -103,70 +103,47 @@ class Relaxation:
         beam: int | None = None,
         most: Most | None = None,
     ) -> Evaluated:
-        """Return what is proved up to a TEL (rounds) with multipliers in units of the prices.
+        """Return the bound up to a TEL (rounds) with multipliers in units of the prices.
 
-        With a beam only so many bases of a level are followed, and nothing is proved: then the
-        paths are some of all.  The window becomes as narrow as ``most`` wants it, which says how
-        many bases of a level may be kept.
+        A beam follows so many bases of a level and proves nothing: its paths are some of all.  The
+        window narrows until a level has at most as many bases as ``most`` allows.
         """
         swept = self._swept(multipliers, target, limits, keep=True, beam=beam, most=most)
-        return self._evaluated(swept, multipliers, target, proved=beam is None)
-
-    def sweep(self, multipliers: Ints, target: int, limits: Limits, on_level: OnLevel) -> Swept:
-        """Evaluate without arcs, and tell of the bases kept at each time."""
-        return self._swept(multipliers, target, limits, keep=False, on_level=on_level)
-
-    def _swept(
-        self,
-        multipliers: Ints,
-        target: int,
-        limits: Limits,
-        *,
-        keep: bool,
-        beam: int | None = None,
-        on_level: OnLevel | None = None,
-        most: Most | None = None,
-    ) -> Swept:
-        if int(np.abs(multipliers).max(initial=0)) > self.farthest:
-            raise ValueError("the multipliers are too large for exact 64-bit arithmetic")
-        window, counts = self.network.window(target), self.network.kinds.counts
-        rules = self._rules._replace(
-            window=window,
-            tolls=multipliers,
-            limits=window + int(multipliers @ counts) - self._still(multipliers),
-        )
-        # What costs no less than it pays leaves a base that the one without it dominates.
-        worthwhile = rules.dear + multipliers < self._paid
-        return sweep(
-            rules._replace(dear=np.where(worthwhile, rules.dear, window + 1)),
-            self._width,
-            limits,
-            keep=keep,
-            dominance=self.dominance,
-            beam=beam,
-            on_level=on_level,
-            last=last_time(rules),
-            most=most,
-        )
-
-    def _evaluated(self, swept: Swept, multipliers: Ints, target: int, proved: bool) -> Evaluated:
-        least, bound = None, None
+        least, bound, unit = None, None, self.network.unit
         if swept.closed:
-            bound = (target * self.network.unit - swept.narrowed) // self.network.unit + 1
+            bound = (target * unit - swept.narrowed) // unit + 1
         elif not swept.reason:
             assert swept.least is not None
             least = swept.least - int(multipliers @ self.network.kinds.counts)
-            bound = -(-(self.network.total + least) // self.network.unit)
-        return Evaluated(bound if proved else None, least, swept.paths, swept.nodes, swept.reason)
+            bound = -(-(self.network.total + least) // unit)
+        proved = bound if beam is None else None
+        return Evaluated(proved, least, swept.paths, swept.nodes, swept.reason)
+
+    def sweep(
+        self, multipliers: Ints, target: int, limits: Limits, on_level: OnLevel
+    ) -> SweepResult:
+        """Evaluate without arcs; ``on_level`` receives the bases at each time."""
+        return self._swept(multipliers, target, limits, keep=False, on_level=on_level)
+
+    def _swept(self, multipliers: Ints, target: int, limits: Limits, **more: Any) -> SweepResult:
+        if int(np.abs(multipliers).max(initial=0)) > self.farthest:
+            raise ValueError("the multipliers are too large for exact 64-bit arithmetic")
+        window, counts = self.network.window(target), self.network.kinds.counts
+        limit = window + int(multipliers @ counts) - self._still(multipliers)
+        rules = self._rules._replace(window=window, tolls=multipliers, limits=limit)
+        more |= {"dominance": self.dominance, "last": last_time(rules)}
+        # A completion that costs no less than it pays leaves a dominated base.
+        dear = np.where(rules.dear + multipliers < self._paid, rules.dear, window + 1)
+        return sweep(rules._replace(dear=dear), self._width, limits, **more)
 
     def _still(self, multipliers: Ints) -> Ints:
-        """Return the least that what completes at times 0, 1, ... or before costs."""
+        """Return the least cost of completions at times 0, 1, ... or before."""
         still = np.zeros(int(self._last.max()) + 1, dtype=np.int64)
         counts, dear = self.network.kinds.counts.tolist(), self._rules.dear
         for g, (count, each) in enumerate(zip(counts, multipliers.tolist(), strict=True)):
             first, last = int(self._first[g]), int(self._last[g])
-            begun = first - int(self._rules.outputs[g])
-            least = np.minimum.accumulate(dear[begun:, g])[: len(still) - first]
+            start = first - int(self._rules.outputs[g])
+            least = np.minimum.accumulate(dear[start:, g])[: len(still) - first]
             # The last time may lie beyond the starts.
             cost = np.full(len(still) - first, each + least[-1])
             cost[: len(least)] = each + least

@@ -55,39 +55,35 @@ class CompletionBounds(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prices:
+class ScaledPrices:
     """Numerators of λ, shape (T + 1,), and their denominator."""
 
     memory: NDArray[np.int64]
     denominator: int
 
 
-def scaled_prices(instance: Instance, costs: StartCosts, last: int, tel: int) -> Prices:
+def scaled_prices(instance: Instance, costs: StartCosts, last: int, tel: int) -> ScaledPrices:
     """Return prices for which all that is computed of states is exact in 64 bits.
 
-    ``last`` is the last start of any request, ``tel`` the TEL of the schedule to be beaten.
+    ``last`` is the last start of any request, ``tel`` the TEL U of the schedule to beat.
 
-    Proof.  By ``formulations.lagrangian.exact`` one request pays at most X = ``run_cost`` and
-    nothing less than 0.  What no start is left for costs F = D·U + C, with C = M Σ λ the worth of
-    all, so a state in which that happens exceeds (U − 1)·D and is dropped; F is also what U itself
-    is compared as.  A bound adds n such numbers and takes away at most C, so nothing exceeds
-    n·max(X, F) + C, which has to be below 2⁶².  Where it is not, denominator and numerators are
-    halved, these rounded down: any prices ≥ 0 bound.  In the end all of them are 0 and D = 1.  Then
-    X is the last completion and F = U, and n ≤ 63 of them are below 2⁶² as long as these are below
-    7·10¹⁶; by the limits of ``instances.model`` they are below 7·10¹³.
+    Proof.  By ``formulations.lagrangian.exact`` one request pays from 0 to X = ``run_cost``.  A
+    request without a start left costs F = D·U + C, with C = M Σ λ the worth of all, so its state
+    exceeds (U − 1)·D and is dropped; F also stands for U itself.  A bound adds n such numbers and
+    takes away at most C, so nothing exceeds n·max(X, F) + C, which has to be below 2⁶².  Where it
+    is not, denominator and numerators are halved, these rounded down: any prices ≥ 0 bound.  In the
+    end all are 0 and D = 1.  Then X is the last completion and F = U, and n ≤ 63 of them are below
+    2⁶² as long as these are below 7·10¹⁶; the limits of ``instances.model`` keep them below 7·10¹³.
 
-    Raises
-    ------
-    OverflowError
-        If U or the last completion is beyond that.
+    Raises OverflowError if U or the last completion is beyond that.
     """
     rounds = max(last, len(costs.memory)) + max(r.output for r in instance.requests)
     peak = max(request.peak for request in instance.requests)
     scale = 0
     while True:
-        found = Prices(costs.memory >> scale, max(costs.denominator >> scale, 1))
+        found = ScaledPrices(costs.memory >> scale, max(costs.denominator >> scale, 1))
         if scale >= costs.denominator.bit_length():
-            found = Prices(np.zeros_like(found.memory), 1)
+            found = ScaledPrices(np.zeros_like(found.memory), 1)
         denominator, paid = found.denominator, exact_sum(found.memory)
         worth = instance.memory * paid
         cost = int(run_cost(denominator, rounds, peak, paid))
@@ -99,15 +95,15 @@ def scaled_prices(instance: Instance, costs: StartCosts, last: int, tel: int) ->
 
 
 def price_tables(
-    instance: Instance, prices: Prices, latest: Sequence[int], tel: int
+    instance: Instance, prices: ScaledPrices, latest: Sequence[int], tel: int
 ) -> tuple[Any, ...]:
     """Return least costs from each round on, prefix sums of the prices, and their weighted tails.
 
     ``later[i, t]`` is the least priced cost of request i over starts from max(t, a_i) to latest_i;
-    where no start is left, more than any schedule better than ``tel`` can cost.
+    without a start left, more than any schedule better than ``tel`` costs.
     """
     sums = price_sums(prices.memory, prices.denominator)
-    # What memory is worth at the times after t.
+    # Worth of memory at the times after t.
     tail = np.append(instance.memory * (sums.tokens[-1] - sums.tokens[1:]), 0)
     never = prices.denominator * tel + int(tail.max())
     later = np.empty((len(instance), max(latest) + 2), dtype=np.int64)
@@ -120,7 +116,7 @@ def price_tables(
 
 
 def no_bounds() -> CompletionBounds:
-    """Return what says nothing."""
+    """Return bounds without any base, for passes without completion bounds."""
     none, words = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.uint64)
     bases = Bases(none, none, words, none, words, none, np.uint64(0))
     return CompletionBounds(bases, words, none, none, none, 1)

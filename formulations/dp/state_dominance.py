@@ -16,7 +16,7 @@ from formulations.dp.dominance import dropped, in_parts, sorted_places
 from formulations.dp.network import Ints
 from instances import Instance
 
-#: Bits of a lane, by what it may hold at most.
+#: Bits of a lane, and the most it holds.
 LANES = ((8, 127), (16, 32_767), (32, 2_147_483_647))
 
 Layer = tuple[NDArray[Any], ...]
@@ -50,9 +50,9 @@ class StateDominance:
         pool: ThreadPoolExecutor | None,
         out_of_time: Callable[[], bool] = lambda: False,
     ) -> NDArray[np.bool_]:
-        """Tell which states at t stay: each other one is dominated by one that does.
+        """Return which states at t stay: one of them dominates each other state.
 
-        Of two that dominate each other one stays; some others that are dominated may.
+        Of two that dominate each other one stays; other dominated states may stay, too.
         """
         from formulations.dp import state_kernels  # loads the compiler
 

@@ -1,4 +1,4 @@
-"""Compiled inner loops of ``layers``; what is proved there is not repeated here."""
+"""Compiled inner loops of ``layers``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEXT_LAYER = 1 << 32
 
 @filling_part()
 def _bound(t, mask, starts, data, tables):
-    """Return the scaled lower bound of a state in which the starts before round t are decided."""
+    """Return the scaled lower bound of a state with its starts before round t."""
     arrival, prompt, output = data
     later, sums, moments, tail, unit = tables
     length = len(sums) - 1
@@ -38,10 +38,7 @@ def _bound(t, mask, starts, data, tables):
 
 @filling_part()
 def _least_below(u, known, limit, held, stack):
-    """Return the least sigma, at most a limit, of the bases at u that hold no more than ``held``.
-
-    More than the limit where there is none.
-    """
+    """Return the least sigma of the bases at u that hold at most ``held``, else limit + 1."""
     begin, sigma, vectors, nodes, corners, least, high = known
     best, leaves = limit + 1, (nodes[u + 1] - nodes[u]) // 2
     top, stack[0] = 1, 1
@@ -52,7 +49,7 @@ def _least_below(u, known, limit, held, stack):
         if least[row] >= best or not below(corners, row, held, 0, high):
             continue
         if node < leaves:
-            # The child that may have the least one is looked at first.
+            # The child that may have the least one comes first.
             other = np.int64(least[row + node] <= least[row + node + 1])
             stack[top], stack[top + 1] = 2 * node + other, 2 * node + 1 - other
             top += 2
@@ -72,8 +69,8 @@ def completion_bound(u, mask, starts, data, known, most, work):
 
     Proof: docs/proofs/completion.md (P15).
 
-    ``mask`` and ``starts`` are those of the requests started before round u; ``known`` are
-    ``_tables.CompletionBounds``; ``work``, shapes (1, words) and (64,), is written.
+    ``mask`` and ``starts`` are of the requests started before round u; ``known`` are
+    ``state_bounds.CompletionBounds``; ``work``, shapes (1, words) and (64,), is scratch space.
     """
     arrival, _, output = data
     bases, profiles, first, extra, worth, unit = known
@@ -117,7 +114,7 @@ def _fill(rows, k, values):
 
 @filling_part()
 def _copy(found, values, first):
-    """Fill an array with values from one on, and what is left with 0."""
+    """Fill an array with values from one on, and the rest with 0."""
     for e in range(len(found)):
         found[e] = values[e + first] if e + first < len(values) else 0
 
@@ -133,7 +130,7 @@ def _equal(profiles, k, profile):
 
 @filling_part()
 def _insert(layer, count, table, mask, cost, bound, starts, profile):
-    """Add a state, unless an equal one costs no more; return how many there are."""
+    """Add a state, unless an equal one costs no more; return their number."""
     masks, costs, bounds, all_starts, profiles = layer
     slots, zero = np.uint64(len(table) - 2), table[len(table) - 1]
     slot = _hash(mask, profile) & slots
@@ -307,10 +304,10 @@ def advance(
 ):  # fmt: skip
     """Decide the starts at round t for the states of a layer and fill the following layer.
 
-    Of its ``count`` states those from ``begin`` on are looked at, until the following layer, which
-    has ``made`` states before, has ``pause``.  Returned are how many it has, and the first state
-    not looked at.  ``best``, shape (1,), with ``best_starts`` and ``lost``, the least bound of a
-    state dropped, shape (1,), are written.
+    It goes through ``count`` states from ``begin`` on, until the following layer grows from
+    ``made`` to ``pause`` states.  Returns the layer's number of states, and the next state.  It
+    lowers ``best``, shape (1,), with ``best_starts``, and ``lost``, the least bound of a dropped
+    state, shape (1,).
     """
     n, reach = len(best_starts), now[4].shape[1]
     known = best, best_starts, lost

@@ -12,7 +12,7 @@ from support.compiling import filling_part, part
 
 @part()
 def longer(array):
-    """Return the same with as many empty rows behind it; what is empty takes no memory yet."""
+    """Return the same with as many empty rows behind it, which take no memory yet."""
     grown = np.empty(2 * len(array), array.dtype)
     for x in range(len(array)):
         grown[x] = array[x]

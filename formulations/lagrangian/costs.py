@@ -1,7 +1,7 @@
 """Priced costs of many starts at once, under prices on memory and on windows.
 
-One formula, written here for NumPy and in ``kernels`` for compiled loops.  A certificate is
-evaluated by neither: ``formulations.certificates.prices`` has the second writing of it.
+The formula is here for NumPy and in ``kernels`` for compiled loops.  Readers of certificates have
+a second writing in ``formulations.certificates.prices``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PriceSums:
         return len(self.tokens) - 1
 
     def of_runs(self, prompt: int, output: int, starts: Ints) -> NDArray[Any]:
-        """Return ``unit`` times the start round plus what the tokens of the run pay, (starts,)."""
+        """Return ``unit`` times the start round plus the run's payments for tokens, (starts,)."""
         low = np.minimum(starts + 1, self.length)
         high = np.minimum(starts + output + 1, self.length)
         # A token at time t costs λ_t, and the run holds prompt + t − start tokens then.
@@ -47,7 +47,7 @@ class PriceSums:
         return costs
 
     def of_windows(self, g: int, before: int, after: int, starts: Ints) -> NDArray[Any]:
-        """Return what windows of group ``g`` pay, (starts,)."""
+        """Return the payments of windows of group ``g``, (starts,)."""
         opens = np.clip(starts - before, 0, self.length)
         closes = np.clip(starts + after, opens, self.length)
         paid: NDArray[Any] = self.windows[g, closes] - self.windows[g, opens]

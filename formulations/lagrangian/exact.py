@@ -38,7 +38,7 @@ _BITS = 40
 
 
 def run_cost(denominator: int, rounds: int, tokens: int, memory: float, groups: float = 0) -> float:
-    """Return what no number exceeds on the way to the cost of one start; see the module.
+    """Return a bound on every number on the way to the cost of one start; see the module.
 
     An integer if ``memory`` and ``groups``, the sums of the numerators, are integers.
     """
@@ -48,7 +48,7 @@ def run_cost(denominator: int, rounds: int, tokens: int, memory: float, groups: 
 def lookahead_cost(
     memory: int, peak: int, rounds: int, share: int, weight: int, times: int, price: int, last: int
 ) -> int:
-    """Return what is above all that one run pays in a look-ahead row, and a + b·j.
+    """Return a bound on all payments of one run in a look-ahead row, and on a + b·j.
 
     The row has a price of at most Π (``price``), on an M-th of a token, at T times (``times``) in a
     row, and κ is K M-ths (``weight``).  A request of at most K' tokens and rounds pays no more than
@@ -67,7 +67,7 @@ def lookahead_cost(
 
 
 def state_cost(rounds: int, price: float, payers: int, widest: Sequence[int]) -> float:
-    """Return what no number exceeds, in rounds, where states are priced; see the module.
+    """Return a bound on every number, in rounds, where states are priced; see the module.
 
     ``widest`` are the largest distances between knots, tokens and rounds left on the grids.
     """

@@ -12,10 +12,10 @@ from support.compiling import filling_part, njit
 
 @filling_part()
 def start_cost(unit, start, prompt, low, high, sums, moments):
-    """Return ``unit``·start plus what the tokens held at the times low..high − 1 pay.
+    """Return ``unit``·start plus the payments of the tokens at the times low..high − 1.
 
-    The formula of ``costs.PriceSums``, with its sums.  It becomes part of the kernels that use it,
-    those of ``formulations.dp.state_kernels`` too: numba finds them stale by their own file only.
+    The formula of ``costs.PriceSums``, with its sums.  Kernels that use it contain it, also in
+    ``formulations.dp.state_kernels``: numba finds them stale by their own file only.
     """
     return (
         unit * start + (prompt - start) * (sums[high] - sums[low]) + (moments[high] - moments[low])
@@ -84,14 +84,14 @@ def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, us
 
 @njit()
 def most_worth(tokens, left, values, memory, most):
-    """Return what the most valuable pattern is worth.
+    """Return the worth of the most valuable pattern.
 
     States come in order of falling ``left``.  The search adds them one after the other, a state
-    any number of times.  When (w, r) is added to k requests that hold W tokens now, all of these
-    are left with at least r rounds, so memory suffices at its completion if and only if
-    W + w + (k + 1)·r ≤ M: the condition of ``formulations.valid.states``, and all that
-    matters of what was added before is k and W.  So the best value for each (k, W) is exact over
-    all patterns that may repeat a state; a schedule's patterns are among them.
+    any number of times.  When it adds (w, r) to k requests that hold W tokens now, all of these
+    have at least r rounds left, so memory suffices at its completion if and only if
+    W + w + (k + 1)·r ≤ M: the condition of ``formulations.valid.states``, which reads only k and W.
+    So the best value for each (k, W) is exact over all patterns that may repeat a state; a
+    schedule's patterns are among them.
     """
     best = np.empty((most + 1, memory + 1), dtype=np.int64)
     for n in range(most + 1):

@@ -1,8 +1,8 @@
-"""Compiled kernels of look-ahead rows: what runs pay under prices, and the starts they make cheap.
+"""Compiled kernels of look-ahead rows: payments of runs under prices, and the cheapest starts.
 
-What a run pays in its j-th round is linear in j between few places: where y has come to 1, where
-fewer rounds are left than the row looks ahead, and where nothing is paid any more.  So what it pays
-under prices are differences of prefix sums, whatever its length.
+The payment in the j-th round is linear in j between few places: where y comes to 1, where fewer
+rounds are left than the row looks ahead, and where payments end.  So payments under prices are
+differences of prefix sums, whatever the length of the run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def fill_pieces(prompt, output, memory, share, rounds, weight, core, piece):
 
 @filling_part()
 def paid(piece, count, start, begin, sums, moments, low, size):
-    """Return M times what a run pays under prices of the times begin..begin + size − 1.
+    """Return M times a run's payments under prices of the times begin..begin + size − 1.
 
     ``sums`` and ``moments`` from place ``low`` on are prefix sums of λ_t and of (t − begin)·λ_t.
     """
@@ -75,7 +75,7 @@ def paid(piece, count, start, begin, sums, moments, low, size):
 
 @njit()
 def row_use(classes, starts, rows, prefix, core, memory, scale, use):
-    """Fill what the requests of each class pay in each row for given starts, (classes, rows).
+    """Fill the payments of each class's requests in each row for given starts, (classes, rows).
 
     ``classes`` are prompts, outputs and sizes, shape (classes,); ``rows`` shares, rounds, weights
     and begins, shape (rows,), and the places where the prefix sums of each row begin, (rows + 1,);
@@ -159,7 +159,7 @@ def cheapest_paid_starts(
 def violations(classes, columns, hat, candidates, core, memory, found):
     """Fill how much columns use of each candidate for a row around one knot, (candidates,).
 
-    ``classes`` are prompts and outputs, ``columns`` class, start and mass of those that run near
+    ``classes`` are prompts and outputs, ``columns`` class, start and mass of the runs near
     the knot, ``hat`` the first time with a weight and the prefix sums of the weights as in
     ``paid``, ``candidates`` shares, rounds, weights and rows of ``core``, uint8, (cores, classes).
     """

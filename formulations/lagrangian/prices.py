@@ -50,8 +50,8 @@ def certify_prices(
 
     ``prices`` are λ_t for t = 0, 1, ..., in rounds per token, negative ones taken as 0; ``latest``
     the last start rounds, where some optimal schedule keeps to them; ``priced`` look-ahead rows
-    with prices in rounds per M-th of a token.  Prices of 0 certify Σ o_i.  They take the place of
-    prices that certify less, and of prices too large for 64 bits, so no bound is below that.
+    with prices in rounds per M-th of a token.  Prices of 0 certify Σ o_i.  They replace prices that
+    certify less, and prices too large for 64 bits, so no bound is below that.
 
     Proof: docs/proofs/multipliers.md (P1), of rows docs/proofs/look_ahead_rows.md (P14).
     """
@@ -133,7 +133,7 @@ def _least_costs(columns: Ints, sums: PriceSums) -> list[int]:
 def _paid_costs(
     instance: Instance, columns: Ints, sums: PriceSums, priced: Sequence[PricedRow], threads: int
 ) -> list[int]:
-    """Return the least cost of every request, with what it pays in look-ahead rows."""
+    """Return the least cost of every request, with its payments in look-ahead rows."""
     from formulations.lagrangian.lookahead_kernels import cheapest_paid_starts  # the compiler
 
     of_rows = row_sums(instance, priced, np.arange(len(instance)), np.int64)
@@ -144,7 +144,7 @@ def _paid_costs(
     def price(first: int, stop: int) -> None:
         cheapest_paid_starts(
             *((arrivals, prompts, outputs), ends, (sums.tokens, sums.moments)),
-            *(np.int64(sums.unit), *of_rows.parts, instance.memory, grid),
+            *(np.int64(sums.unit), *of_rows, instance.memory, grid),
             *(first, stop, costs, starts),
         )
 
@@ -156,7 +156,7 @@ def _paid_costs(
 
 
 def _rounded(priced: Sequence[PricedRow], denominator: int) -> list[PricedRow]:
-    """Return the rows with numerators of a denominator, those without a price left out."""
+    """Return the rows with numerators of a denominator, without rows that have no price."""
     found = []
     for each in priced:
         numerators = np.rint(np.maximum(each.prices, 0.0) * denominator).astype(np.int64)
@@ -167,14 +167,14 @@ def _rounded(priced: Sequence[PricedRow], denominator: int) -> list[PricedRow]:
 
 
 def _length(numerators: NDArray[np.int64 | np.float64], priced: Sequence[PricedRow]) -> int:
-    """Return how many times have a price, from 0 on."""
+    """Return the number of priced times, from 0 on."""
     return max([len(numerators), *(each.times[-1] + 1 for each in priced)])
 
 
 def _fits(
     instance: Instance, prices: NDArray[np.float64], priced: Sequence[PricedRow], denominator: int
 ) -> bool:
-    """Tell whether prices rounded to this denominator are safe, with room for their rounding."""
+    """Return whether prices rounded to this denominator are safe, with room for their rounding."""
     largest = float(np.max([np.max(each.prices) for each in priced], initial=0.0))
     if not largest * denominator < SAFE:  # nor where a price is infinite, or none at all
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,18 +38,12 @@ class PricedRow:
         return int(times[0]), np.concatenate([*spans, prices[-1:]])
 
 
-@dataclass(frozen=True)
-class RowSums:
-    """Priced rows as the kernels take them (``formulations.lagrangian.lookahead_kernels``)."""
+class RowSums(NamedTuple):
+    """Priced rows in the order of ``formulations.lagrangian.lookahead_kernels``."""
 
     rows: tuple[Ints, Ints, Ints, Ints, Ints]
     prefix: tuple[NDArray[Any], NDArray[Any]]
     core: NDArray[np.uint8]
-
-    @property
-    def parts(self) -> tuple[Any, Any, Any]:
-        """Rows, prefix sums and cores, in the kernels' order."""
-        return self.rows, self.prefix, self.core
 
 
 def row_sums(

@@ -51,10 +51,10 @@ def start_costs(
 ) -> StartCosts:
     """Return the priced start costs; their ``bound`` is a lower bound on the TEL for any prices.
 
-    The prices given are rounded to multiples of 1 / denominator (negative ones to 0) and the rest
-    is integer arithmetic, in ranges that ``formulations.lagrangian.exact`` proves safe.  Starts go
-    up to one round after the last priced time plus the largest ``before``.  With ``latest`` those
-    of request i end there; the bound is valid for the schedules that keep to them.
+    Prices are rounded to multiples of 1 / denominator, negative ones to 0.  The rest is integer
+    arithmetic, in ranges that ``formulations.lagrangian.exact`` proves safe.  Starts go up to one
+    round after the last priced time plus the largest ``before``.  ``latest`` ends the starts of
+    request i; then the bound is valid for schedules within.
 
     Raises OverflowError if the numbers are too large for exact 64-bit arithmetic.
 
@@ -98,7 +98,7 @@ def _last_starts(
 def _costs(
     instance: Instance, windows: list[list[tuple[int, int, int]]], sums: PriceSums, lasts: list[int]
 ) -> Iterator[Ints]:
-    """Yield what the starts of each request cost, times the denominator."""
+    """Yield the costs of each request's starts, times the denominator."""
     for request, own, last in zip(instance.requests, windows, lasts, strict=True):
         arrival = int(request.arrival)
         starts = np.arange(arrival, last + 1, dtype=np.int64)
@@ -117,8 +117,8 @@ def certified_costs(
 ) -> StartCosts:
     """Return the start costs of prices λ and μ, or of prices of 0 where these prove no less.
 
-    Prices of 0 certify Σ o_i, so no bound is below that.  They also take the place of prices that
-    there are none of, that are no numbers, or that are too large for 64 bits.
+    Prices of 0 certify Σ o_i, so no bound is below that.  They also replace missing prices, prices
+    that are no numbers, and prices too large for 64 bits.
     """
     free = start_costs(instance, [], groups, [[] for _ in groups], latest)
     if prices is None:
@@ -139,7 +139,7 @@ def _denominator(instance: Instance, floats: Floats, last: int) -> int:
     def fits(denominator: int) -> bool:
         # Rounding adds at most one unit a price.
         numerators = total * denominator + floats.size
-        # What all pay together, and what memory and groups are worth.
+        # Payments of all, and the worth of memory and groups.
         paid = run_cost(denominator, rounds, peak, numerators, numerators) * len(instance)
         return paid + (instance.memory + len(instance)) * numerators < SAFE
 

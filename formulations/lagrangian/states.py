@@ -1,4 +1,4 @@
-"""Prices on states of running requests: what starts cost, and what can run together is worth."""
+"""Prices on states of running requests: costs of starts, and worths of patterns."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def over_time(knots: Ints, values: Ints) -> Ints:
 
 
 @dataclass(frozen=True)
-class Priced:
+class PricedTable:
     """Value of prices: ``total`` / their denominator is the Lagrangian value (rounds)."""
 
     total: int
@@ -100,11 +100,11 @@ class Priced:
 
 def evaluate(
     instance: Instance, states: States, table: PriceTable, pool: ThreadPoolExecutor | None = None
-) -> Priced:
+) -> PricedTable:
     """Evaluate the Lagrangian of ``bound-patterns`` exactly, as an integer times 1/denominator.
 
-    Only the best patterns of the knots are needed, and no starts past the last one, which pay
-    nothing.  Equal requests are priced once.
+    It needs the best patterns of the knots, and no starts past the last one, which pay nothing.
+    Equal requests are priced once.
 
     Proof: docs/proofs/configurations.md (P2).
     """
@@ -128,8 +128,8 @@ def evaluate(
     worths = np.array(list(run(worth, values)), dtype=np.int64)
     total = sum(a * b for a, b in zip(counts.tolist(), least.tolist(), strict=True))
     total += table.denominator * int((outputs - instance.arrivals).sum())
-    # At least what they are worth at each time.
-    return Priced(total - exact_sum(-over_time(table.knots, -worths)), table)
+    # At least their worth at each time.
+    return PricedTable(total - exact_sum(-over_time(table.knots, -worths)), table)
 
 
 def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> PriceTable:

@@ -45,7 +45,7 @@ def rows_on_sets(instance: Instance, activity: float) -> list[Row] | None:
 
 
 def build_model(instance: Instance, windows: Windows, rows: list[Row]) -> Model:
-    """Return the time-indexed formulation with these rows in place of those that count tokens."""
+    """Return the time-indexed formulation with these rows instead of rows that count tokens."""
     import pyomo.environ as pyo
 
     model = ilp.start_model("sets", instance, windows)
@@ -58,7 +58,7 @@ def build_model(instance: Instance, windows: Windows, rows: list[Row]) -> Model:
                 for d, weight in enumerate(own)
                 if (k := t + d - instance.requests[i].output) in windows.rounds(i)
             }
-            # Where one has no term, the others do not exceed the right side.
+            # If one has no term, the others do not exceed the right side.
             if len({i for i, _ in terms}) == len(weights):
                 model.memory.add(weighted(terms, model.x) <= most)
     return model

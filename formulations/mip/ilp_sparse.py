@@ -41,7 +41,7 @@ def build_model(instance: Instance, windows: Windows) -> Model:
     model.tokens[0].fix(0)
 
     def running_balance(m: Model, t: int) -> Any:
-        """Tell how many run: as many as at t − 1, those that start there, none that end there."""
+        """Return the balance of running requests: t − 1, plus starts there, less ends there."""
         starts = {(i, t - 1): 1 for i in I if t - 1 in rounds[i]}
         ends = {(i, t - 1 - o[i]): -1 for i in I if t - 1 - o[i] in rounds[i]}
         running = (1, m.running[t - 1]), (-1, m.running[t])

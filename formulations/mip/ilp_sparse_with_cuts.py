@@ -14,13 +14,15 @@ from instances import Instance
 
 
 @dataclass(frozen=True)
-class Options:
+class IlpSparseOptions:
     """Options: strengthenings of ``ilp-sparse``."""
 
     groups: Annotated[bool, "clique and cover inequalities of two and three requests"] = False
 
 
-def build_model(instance: Instance, windows: Windows, options: Options | None = None) -> Model:
+def build_model(
+    instance: Instance, windows: Windows, options: IlpSparseOptions | None = None
+) -> Model:
     """Return ``ilp-sparse`` with at most ``most`` windows of each group open at any round.
 
     ``open[g, t]`` counts the windows of group g that hold round t: those of round t − 1, plus the
@@ -91,6 +93,6 @@ FORMULATION = replace(
     build=build_model,
     size=model_size,
     set_starts=set_starts,
-    options=Options,
+    options=IlpSparseOptions,
     strengthens=ilp_sparse.FORMULATION,
 )

@@ -14,13 +14,13 @@ from instances import Instance
 
 
 @dataclass(frozen=True)
-class Options:
+class IlpOptions:
     """Options: strengthenings of ``ilp``."""
 
     groups: Annotated[bool, "clique inequalities of exclusive requests"] = False
 
 
-def build_model(instance: Instance, windows: Windows, options: Options | None = None) -> Model:
+def build_model(instance: Instance, windows: Windows, options: IlpOptions | None = None) -> Model:
     """Return ``ilp`` with ``groups``: rows of starts of which at most one is made.
 
     The starts are those whose windows hold one round; groups, windows and the proof that every
@@ -65,5 +65,5 @@ def _largest_rows(windows: Windows, group: WindowGroup) -> Iterator[list[tuple[i
 
 
 FORMULATION = replace(
-    ilp.FORMULATION, build=build_model, options=Options, strengthens=ilp.FORMULATION
+    ilp.FORMULATION, build=build_model, options=IlpOptions, strengthens=ilp.FORMULATION
 )

@@ -18,17 +18,16 @@ Model = Any
 class IntegerProgram:
     """A Pyomo model, for HiGHS, for every other solver that Pyomo knows, and for export.
 
-    ``name`` is that by which users ask for it.  ``build`` returns the unsolved model of an instance
-    on start windows.  It has the start variables ``x[i, t]`` (request i starts at round t), the
-    memory rows ``memory[t]``, whose duals are the prices of memory, and the objective ``tel``.
-    ``size`` is the number of matrix entries; ``set_starts`` gives every variable the value of a
-    schedule.  ``options`` is a dataclass of what can be set, each field with its meaning as an
-    annotation, None for nothing: ``build`` takes an object of it.  ``source`` is paper and
-    equations, empty for one of our own.
+    Users type its ``name``.  ``build`` returns the unsolved model of an instance on start windows.
+    It has the start variables ``x[i, t]`` (request i starts at round t), the memory rows
+    ``memory[t]``, whose duals are the prices of memory, and the objective ``tel``.  ``size`` is the
+    number of matrix entries; ``set_starts`` gives every variable the value of a schedule.
+    ``build`` takes an object of the dataclass ``options``, if any, whose fields have their meaning
+    as an annotation.  ``source`` is paper and equations, empty if ours.
 
-    ``strengthens`` is the program whose name it has, and which is built where none of its options
-    is on.  It has a file of its own, since a proof rests on what is built: the plain program shares
-    no code with a CP-SAT model, the strengthened one does.
+    ``strengthens`` is the program of the same name, which is built where no option is on.  It has a
+    separate file, since a proof rests on the code: the plain program shares none with a CP-SAT
+    model, the strengthened one does.
     """
 
     kind: ClassVar[Literal["mip"]] = "mip"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from formulations.valid.separation import separation
 from instances import Instance
 
-#: Group sizes that are looked for; on am1 draws larger ones raised no LP bound.
+#: Group sizes; on am1 draws larger ones raised no LP bound.
 SIZES = (2, 3)
 
 
@@ -92,7 +92,7 @@ def exclusive_groups(instance: Instance) -> list[WindowGroup]:
 
 
 def _standing(instance: Instance, m: int, chosen: list[int]) -> list[Occupancy]:
-    """Return those of the chosen that have windows beside each other; none if there are not m."""
+    """Return the chosen members with windows next to each other; none if fewer than m have."""
     requests = instance.requests
     while len(chosen) >= m:
         least = min(requests[i].prompt for i in chosen)

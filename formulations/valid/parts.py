@@ -17,9 +17,9 @@ from instances import Instance, Request
 
 @dataclass(frozen=True)
 class Part:
-    """Requests of an instance, by position, as an instance of their own.
+    """Requests of an instance, by position, as an instance with its first arrival at 0.
 
-    Its first arrival is at 0; ``offset`` is when that is in the whole instance (rounds).
+    ``offset`` is that arrival in the whole instance (rounds).
     """
 
     positions: tuple[int, ...]
@@ -43,7 +43,7 @@ def parts_of(instance: Instance) -> list[Part]:
 def gaps(arrivals: Sequence[int], alone: Sequence[int]) -> list[list[int]]:
     """Return the positions of the requests in each part, the parts in the order of time.
 
-    ``alone`` is what each request takes when it runs alone, in the unit of the arrivals, above 0.
+    ``alone`` is the time of each request that runs alone, in the unit of the arrivals, above 0.
     """
     groups: list[list[int]] = []
     work = until = 0
@@ -75,7 +75,7 @@ def chosen_of(instance: Instance, positions: Iterable[int]) -> Instance:
 def closed_up(instance: Instance, starts: Sequence[int]) -> list[int]:
     """Return a schedule that is no later, complete by the last arrival plus all outputs.
 
-    Whatever follows a round from the last arrival on in which nothing is active moves to it
+    Starts after an idle round from the last arrival on move to it
     (:func:`formulations.valid.windows.start_windows`); a feasible schedule stays feasible.
     """
     last = max(int(request.arrival) for request in instance.requests)

@@ -1,6 +1,6 @@
 """Promote-ℓ: a request that exceeds its lower end is cancelled, then served last (C Alg. 6, A_ℓ).
 
-It is not clairvoyant and made for two outputs: ℓ and u are the ends of a request's own prediction.
+The policy is not clairvoyant.  It is made for two outputs: ℓ and u are the ends of a prediction.
 
 1. A request is believed to make ℓ tokens.  One that has made ℓ and is not finished is cancelled, is
    believed to make u, and goes to the end of the queue; several do so in the order of their starts.

@@ -1,9 +1,9 @@
 """Random order, every output taken at its predicted upper end (C Alg. 1, A_max).
 
-It is not clairvoyant: the look-ahead believes upper ends, so nothing is cancelled.
+The policy is not clairvoyant: the look-ahead believes upper ends, so nothing is cancelled.
 
 chen2025 draws, in every round, as many requests as fit.  Equal prompts and one interval make them
-alike, so all draws are one random order, of which each round takes the longest feasible prefix;
+alike, so all draws are one random order, and each round takes its longest feasible prefix;
 that prefix is defined for other requests too.  ``order=upper`` is the other reading, in which the
 largest set counts more than the draw: smaller upper ends first, ties at random.  With equal prompts
 it starts as many as the upper ends allow (proof in ``h-sf``); with one interval it is the same.

@@ -1,6 +1,6 @@
 """Random order with true outputs, largest feasible prefix (C Alg. 4, A_random).
 
-It is clairvoyant in the look-ahead only; chen2025 uses it in the analysis of A_max.
+The policy is clairvoyant in the look-ahead only; chen2025 uses it in the analysis of A_max.
 
 chen2025 adds requests in the order of the permutation until no further addition is possible.  Here
 that is the prefix, not first fit: the text processes them in this order, and the proof compares two

@@ -1,13 +1,14 @@
 """A_ℓ where the shortest outputs are much shorter than the longest, else A_min (C sec. 5.1).
 
-It is not clairvoyant: it takes the ends of the prediction intervals [ℓ, u] for the two outputs.
+The policy is not clairvoyant: it takes the ends of the prediction intervals [ℓ, u] for the two
+outputs.
 
 chen2025 compares α = ℓ/u with α* = (3 − √5)/2, where its two bounds cross: below it serves by A_ℓ,
 from it on by A_min.  α* is the smaller root of α² − 3α + 1 and the other exceeds 1, so α < α* if
 and only if ℓ² − 3ℓu + u² > 0, in integers.  The paper has all requests at round 0; here the
 intervals of the first arrivals decide once, α being the least ℓ/u.
 
-Its guarantee is that of A_ℓ where it chooses that; of A_min nothing is claimed (see both).
+The guarantee of A_ℓ holds where the policy chooses A_ℓ; nothing is claimed of A_min.
 
 Reference: ``heuristics/reference/a_switch.py``.
 """

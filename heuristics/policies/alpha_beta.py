@@ -1,6 +1,6 @@
 """Arrival order up to (1 − α)M, on overflow clear each request with chance β (J1 sec. 7, J2 5.2).
 
-Admission is that of ``alpha-greedy``.  If the active requests would hold more than M tokens at the
+Admission works as in ``alpha-greedy``.  If the active requests would hold more than M tokens at the
 next time, each is cleared with probability β, again and again in the same round until the rest
 fits: the papers let memory stay exceeded for a while, which no schedule here may.  A cleared
 request loses its tokens and returns to its place in the queue.
@@ -9,7 +9,7 @@ request loses its tokens and returns to its place in the queue.
 not fit, the time of an empty batch passes without a token, and the next pass is drawn.  That time
 is no round: a schedule shows it as a round that begins late.
 
-It is not clairvoyant and uses no prediction.  With β = 1 it is ``alpha-greedy``.
+The policy is not clairvoyant and uses no prediction.  With β = 1 it is ``alpha-greedy``.
 
 Guarantee: none; for β < 1 it ends with probability 1, since sooner or later one request is left
 alone and completes.  But that may take very many rounds: with a small α new requests fill the

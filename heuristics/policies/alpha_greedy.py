@@ -5,8 +5,8 @@ for each new one, stay at or below ⌊(1 − α)M⌋, α the decimal as written;
 it ends the round.  If the active requests would hold more than M at the next time, all lose their
 tokens and return to their places in the queue, and the same round admits from its head.
 
-It is not clairvoyant and uses no prediction.  The papers leave open what happens to a request with
-s + 1 > (1 − α)M; here the head of the queue always starts when the worker is empty.
+The policy is not clairvoyant and uses no prediction.  The papers leave open what happens to a
+request with s + 1 > (1 − α)M; here the head of the queue always starts when the worker is empty.
 
 Guarantee: none, not even that it ends.  With a small α the same requests are admitted and
 cleared for ever (J1 sec. 7); the simulator proves that by a repeated state and reports it.
@@ -26,7 +26,7 @@ ALPHA = "share of M that admission leaves free"
 
 
 class ProtectionRules(Rules):
-    """Greedy admission below a threshold; what is cleared on overflow is left to ``choose``."""
+    """Greedy admission below a threshold; ``choose`` names the requests to clear on overflow."""
 
     def __init__(self, known: Known) -> None:
         self._limit = int((1 - exact(known.values["alpha"])) * known.memory)
@@ -66,7 +66,7 @@ class ProtectionRules(Rules):
         return True
 
     def fingerprint(self) -> object:
-        # With all arrived, the queue is what is neither active nor finished, in a fixed order.
+        # With all arrived, the queue holds all that neither run nor are finished, in a fixed order.
         return ()
 
 

@@ -13,7 +13,7 @@ that size it takes one with the least total output.
 With unequal prompts chen2025 defines nothing; the same prefix is taken, as in ``mc-sf``.
 
 chen2025 compares with it in its competitive ratios; its TEL is no lower bound on OPT, since it is
-not always optimal (M = 5, s = 1, o = 1, 1, 3, 3: 13, OPT 12).  The guarantee is that of ``mc-sf``.
+not always optimal (M = 5, s = 1, o = 1, 1, 3, 3: 13, OPT 12).  It has the guarantee of ``mc-sf``.
 
 Reference: ``heuristics/reference/h_sf.py``.
 """

@@ -3,7 +3,7 @@
 Non-clairvoyant, and it knows how long a batch takes.  The key of ``heuristics.preemption`` is the
 machine time that a request has had: its share h/M of the base of every round at whose end it held
 h tokens, its prefill and its decode steps, each token once, however often it was prefilled again.
-A waiting request has that of its next token and of prefilling what it kept besides.  Nothing is
+For a waiting request the key includes its next token and the prefill of kept tokens.  Nothing is
 believed of outputs, so the look-ahead goes as far as the next time.
 
 Reference: ``heuristics/reference/srpt.py``.

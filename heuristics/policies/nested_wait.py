@@ -12,8 +12,9 @@
   that does not fit ends the round.  So nothing is ever cleared.
 - An empty worker takes what there is, in order of arrival.
 
-It is not clairvoyant and uses no prediction: only that a request makes at most M − s tokens.  The
-guarantee of the source is not claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
+The policy is not clairvoyant and uses no prediction: only that a request makes at most M − s
+tokens.  The guarantee of the source is not claimed.  The policy always ends.  Proof:
+docs/proofs/termination.md (P11).
 
 Reference: ``heuristics/reference/wait.py``.
 """

@@ -93,7 +93,7 @@ class _ReservingRules(Rules):
         self._full = False
         self._retracted = False
         self._most_prefilled = chunk or _NO_LIMIT
-        #: What is prefilled in this round: request, tokens.
+        #: Prefills of this round: request, tokens.
         self._cut: list[tuple[int, int]] = []
         self._last_round = self._running = 0
 
@@ -200,7 +200,7 @@ class _ReservingRules(Rules):
         return admitted
 
     def _reserved(self, state: State, request: int) -> int:
-        """Return what is charged for the output of a request that starts."""
+        """Return the charge for the output of a request that starts (tokens)."""
         return min(self._max_new[request] - state.kept(request), LARGEST_RESERVATION)
 
     def _to_prefill(self, state: State, request: int) -> int:

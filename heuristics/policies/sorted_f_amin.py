@@ -4,7 +4,7 @@ Not clairvoyant: a request's estimate of its output is the lower end of its pred
 tokens that it has made.  Phase 1 of Sorted-F orders what waits by estimates, anew at every arrival,
 in the form ``phase1`` (``swap``, ``dp`` or ``exact``, see the policies of these names).
 
-What the pseudocode leaves open, and how it is read here:
+The pseudocode leaves some points open, which are read so:
 
 - The look-ahead believes an unfinished active request to make max(estimate, made + 1).  Then only
   the next time can exceed the memory: later ones count no request that has outgrown its estimate.
@@ -15,7 +15,7 @@ What the pseudocode leaves open, and how it is read here:
 
 No worst-case guarantee is claimed, by W neither.
 
-It always finishes.  Proof: docs/proofs/termination.md (P11).
+The policy always finishes.  Proof: docs/proofs/termination.md (P11).
 
 Reference: ``heuristics/reference/sorted_f_amin.py``.
 """
@@ -28,7 +28,7 @@ from dataclasses import replace
 
 from heuristics.batching.swap import batches_by_swaps
 from heuristics.batching.table import batches_by_peaks, batches_exactly
-from heuristics.planned import PlannedRules
+from heuristics.believed import PlannedRules
 from heuristics.policy import Choice, Ints, Known, RoundPolicy, State
 
 PHASE_1: dict[str, Callable[[Known], Iterator[Ints]]] = {

@@ -1,7 +1,7 @@
 """Shortest remaining processing time by predictions, the middle of each interval (ours).
 
-As ``srpt``, with the output that stands in the middle of the prediction, rounded up, in place of
-the true one; a request that has made as many tokens is believed to make one more.
+The rules of ``srpt``, with the middle of the prediction, rounded up, for the true output.  A
+request that has made as many tokens is believed to make one more.
 
 Reference: ``heuristics/reference/srpt.py``.
 """

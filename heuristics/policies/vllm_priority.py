@@ -7,9 +7,9 @@ prediction.  A step is planned as in ``vllm-v1``, except for these rules:
 - The running request with the largest (priority, arrival) is preempted, of equals the first.  The
   tokens that this step gave it return to the budget.
 - If that is the request that needs blocks, those after it pause: they keep their blocks and make no
-  token in this step.  A schedule shows two runs, of which the second finds all tokens of the first.
+  token in this step.  A schedule shows two runs; the second finds all tokens of the first.
 
-It is not clairvoyant.  The parameters are those of ``vllm-v1`` (``docs/policies.md``).
+The policy is not clairvoyant.  The parameters are those of ``vllm-v1`` (``docs/policies.md``).
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 
@@ -129,7 +129,7 @@ class _PriorityRules(EngineRules):
         self._queue.append(request)
 
     def _tokens(self, state: State, request: int) -> tuple[int, int, int]:
-        """Return the tokens of a running request: held, computed, and those of its output too."""
+        """Return the tokens of a running request: held, computed, and all, its output included."""
         made = state.made(request) if request in state.starts else state.kept(request)
         whole = state.prompts[request] + made
         held = self._paused.get(request, whole - 1 + self._ahead[request])

@@ -13,8 +13,8 @@ again with its prompt.
 With ``asynchronous=yes`` a step is planned when the one before begins: what completes in that one
 still holds its blocks and its seat, what arrives in it waits.  An empty plan is made again.
 
-It is not clairvoyant and uses no prediction.  ``docs/policies.md`` has its parameters and says what
-is compared with the engine.
+The policy is not clairvoyant and uses no prediction.  ``docs/policies.md`` has its parameters, and
+the comparison with the engine.
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 
@@ -113,8 +113,8 @@ class EngineRules(Rules):
             return None
         round_ = self._round + free // decoding * self._block
         free %= decoding
-        while free >= (begun := self._begins[round_ % self._block]):
-            free -= begun
+        while free >= (grown := self._begins[round_ % self._block]):
+            free -= grown
             round_ += 1
         return round_
 
@@ -168,7 +168,7 @@ class EngineRules(Rules):
         return self._quiet
 
     def _settle(self, state: State) -> None:
-        """Count the blocks begun since the last plan, and note what has ended."""
+        """Count the new blocks since the last plan, and the requests that have ended."""
         if state.now < self._round:
             return
         passed = state.now - self._round

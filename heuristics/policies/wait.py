@@ -12,7 +12,7 @@ were), and its worker can pause a request without freeing memory, which no sched
   request.  One starts if no later time would hold more than M; the first misfit ends the round.
 - An empty worker takes what there is, in order of arrival: so the last requests are served too.
 
-It is clairvoyant, and uses nothing that has not arrived.
+The policy is clairvoyant, and uses nothing that has not arrived.
 
 Guarantee: the source states near-optimal throughput in heavy traffic; none is claimed for this
 reading.
@@ -45,7 +45,7 @@ class ThresholdRules(LookAheadRules):
         self._waiting: dict[int, list[int]] = {}
         self._entered: dict[int, int] = {}
         self._volume = 0
-        #: By class, until another request enters.
+        #: Thresholds by class, until another request enters.
         self._thresholds: dict[int, int] = {}
 
     def length(self, request: int, kept: int) -> int:

@@ -1,8 +1,8 @@
-"""The policies as their papers state them: slow, short, and to be read beside the paper.
+"""The policies as their papers state them: slow, short, and to be read with the paper.
 
-One function a policy, of the policy's name, with the lines or steps of its source beside the code;
+One function a policy, of the policy's name, with the lines or steps of its source next to the code;
 it takes an instance and what else it uses, and returns a schedule.  Every round is gone through and
-every sum is made from scratch.  The convention is that of this suite: a request started at round p
+every sum is made from scratch.  The convention of this suite holds: a request started at round p
 holds s + j tokens at time p + j for j = 1..o, so what is active at round t has p + o > t, and one
 may start in the very round in which another completes.
 

@@ -28,7 +28,7 @@ def a_max(
 
 
 def a_random(instance: Instance, draw: Callable[[], float]) -> Schedule:
-    """C Algorithm 4, A_random: a permutation of all, of which each round takes what fits."""
+    """C Algorithm 4, A_random: each round takes what fits of a permutation of all."""
     starts = largest_batches(instance, permutation(len(instance), draw), outputs_of(instance))
     return make_schedule(instance, starts, "a-random")
 

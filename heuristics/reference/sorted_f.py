@@ -92,7 +92,7 @@ def phase_2(
     """Return the start rounds of Algorithm 1, Phase 2 (Alg. 6 and 7 have the same).
 
     ``plan`` orders what waits, in every round with arrivals; offline, it orders all once.
-    Line 15 keeps what completes at t in memory beside what starts at t; the integer program of W
+    Line 15 keeps what completes at t in memory with all that starts at t; the integer program of W
     does not, and neither does this suite.
     """
     items, o = items_of(instance), outputs_of(instance)

@@ -16,7 +16,7 @@ from instances import Instance
 from schedules import Schedule, make_schedule
 
 Coefficients = tuple[int, int, int, int, int]
-#: Of a unit round, in picoseconds as if it were a nanosecond.
+#: Coefficients of a unit round, in picoseconds as if it were a nanosecond.
 UNIT: Coefficients = (1000, 0, 0, 0, 0)
 
 

@@ -30,7 +30,7 @@ class Range:
     above: bool = False
 
     def __contains__(self, value: float) -> bool:
-        """Tell whether a value is in the range; NaN is in none."""
+        """Return whether a value is in the range; NaN is in none."""
         low = self.least < value if self.above else self.least <= value
         return low and value <= self.largest
 

@@ -56,7 +56,7 @@ class Normal:
         return rounded_and_clipped(draws.normal(self.mean, self.deviation), 1, LONGEST)
 
 
-#: A law of lengths (tokens), and those of prompt and output.
+#: A law of lengths (tokens), and the laws of prompt and output.
 Length = Gamma | Lognormal | Normal
 Lengths = tuple[Length, Length]
 

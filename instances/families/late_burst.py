@@ -59,7 +59,7 @@ def respond(
 ) -> Instance:
     """Ask a policy when it starts the long request alone, and return the instance against it.
 
-    A deterministic online policy cannot tell the two instances apart before the burst arrives, so
+    A deterministic online policy cannot distinguish the two instances before the burst arrives, so
     it starts the long request of the returned one at the same round.  ``start_of`` maps the
     instance with only that request (arrival 0) to this round.
     """

@@ -1,4 +1,4 @@
-"""Outputs of only two lengths, which no prediction tells apart.
+"""Outputs of only two lengths, which no prediction distinguishes.
 
 Source: chen2025 section 5.1: o is ℓ or u, and every request carries the prediction [ℓ, u].  The
 paper leaves the sizes open; its proofs take s = 0, our default.

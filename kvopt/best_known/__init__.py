@@ -1,7 +1,7 @@
-"""Best-known values: per instance of the library a schedule, a bound, and what proves them.
+"""Best-known values: for each instance a schedule, a bound, and their proofs.
 
 ``python -m kvopt.best_known --store STORE`` merges stored runs into ``instances/best_known.json``;
-``--check`` verifies what is there; ``python -m kvopt.best_known.prove`` runs stale proofs again.
+``--check`` verifies the file; ``python -m kvopt.best_known.prove`` runs stale proofs again.
 The file is never edited by hand.
 """
 

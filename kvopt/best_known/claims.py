@@ -226,7 +226,6 @@ def _certified_bound(
 
 
 def _is_team(method: str) -> bool:
-    """Return whether several engines worked on a run: ``auto``, or a joined solver."""
     read = recorded_method(method)
     return read.kind == "auto" or read.joined
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from instances import Instance
 from instances.named import FOLDER as LIBRARY
 from kvopt.best_known.entry import ENTRIES, REGISTRY, SCHEMA, Entry, Registry, Upper
 from schedules import Schedule, make_schedule
-from schedules.files import schedule_document
 from support.inputs import LARGEST_CERTIFICATE
 from support.jsonfile import (
     FileError,
@@ -98,11 +98,6 @@ def format_schemas() -> dict[str, str]:
     return {file: json.dumps(schema, indent=1) + "\n" for file, schema in schemas.items()}
 
 
-def format_schedule(instance: Instance, starts: Sequence[int], upper: Upper) -> str:
-    """Return the text of a schedule file."""
-    return json.dumps(schedule_document(schedule_of(instance, starts, upper))) + "\n"
-
-
 def schedule_of(instance: Instance, starts: Sequence[int], upper: Upper) -> Schedule:
     """Return a schedule of starts alone, with an entry's provenance."""
     names = ("found_by", "solver", "kvopt", "git_commit", "date")
@@ -168,15 +163,8 @@ def left_over(folder: Path, names: Iterable[str]) -> list[str]:
     proofs = {
         PROOFS + "/" + each(name) for name in names for each in (schedule_path, certificate_path)
     }
-    used = {*OWNED, *proofs}
     folders = {PROOFS} | {os.path.dirname(each) for each in proofs}
-    found = [(each.path, each) for each in os.scandir(folder) if each.name.startswith(PROOFS)]
-    extra = []
-    while found:
-        path, entry = found.pop()
-        name = Path(path).relative_to(folder).as_posix()
-        if name in folders and entry.is_dir(follow_symlinks=False):
-            found += [(each.path, each) for each in os.scandir(path)]
-        elif name not in used:
-            extra.append(name)
-    return sorted(extra)
+    found = [*folder.glob(f"{PROOFS}*"), *(folder / PROOFS).rglob("*")]
+    names = {each.relative_to(folder).as_posix(): each for each in found}
+    plain = {name for name in folders & {*names} if stat.S_ISDIR(names[name].lstat().st_mode)}
+    return sorted({*names} - {*OWNED, *proofs} - plain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -32,9 +33,9 @@ from kvopt.best_known.files import (
     RegistryError,
     certificate_path,
     format_certificate,
-    format_schedule,
     proof_file,
     read_certificate_file,
+    schedule_of,
     schedule_path,
 )
 from kvopt.best_known.library import LibraryInstance
@@ -48,7 +49,7 @@ from kvopt.methods.witness import (
 )
 from schedules import Schedule, check_schedule
 from schedules.evidence import CONSTRUCTION, Statement, Verdict, Witness, contradictions, judge
-from schedules.files import read_schedule
+from schedules.files import read_schedule, schedule_document
 from support.jsonfile import FileError, holds
 from support.text import one_line
 
@@ -84,9 +85,9 @@ class Known:
 
     def texts(self, instance: Instance) -> dict[str, str]:
         """Return the texts of both files, by their paths below ``best_known/``."""
-        starts, upper = self.schedule.starts, self.entry.upper
+        schedule = schedule_of(instance, self.schedule.starts, self.entry.upper)
         return {
-            schedule_path(instance.name): format_schedule(instance, starts, upper),
+            schedule_path(instance.name): json.dumps(schedule_document(schedule)) + "\n",
             certificate_path(instance.name): format_certificate(instance, self.certificate),
         }
 
@@ -146,12 +147,8 @@ def read_known(
 ) -> Known:
     """Read the schedule and the certificate of an entry and prove both values anew.
 
-    The same bound by the same certificate as ``before`` is not evaluated again.
-
-    Raises
-    ------
-    DamagedError
-        If a file is missing or damaged, or does not prove its value.
+    The same bound by the same certificate as ``before`` is not evaluated again.  Raises a
+    DamagedError if a file is missing or damaged, or does not prove its value.
     """
     instance, path = found.instance, folder
     try:
@@ -201,16 +198,12 @@ def merge(
     """Return the new record of an instance; None while no run has a schedule of it.
 
     A better value replaces a value; an equal bound with a certificate, or a barer one, replaces a
-    bound.  ``planted`` are the starts (rounds) that the construction implies.
-
-    Raises
-    ------
-    ContradictionError
-        If any bound, old or new, exceeds the best schedule, old or new.
+    bound.  ``planted`` are the starts (rounds) that the construction implies.  Raises a
+    ContradictionError if any bound, old or new, exceeds the best schedule, old or new.
     """
     before = old.entry if old else None
-    # Of equals the first is kept.
-    uppers = [*([(old.entry.upper, old.schedule)] if old else []), *filter(None, [claims.upper])]
+    uppers = [(old.entry.upper, old.schedule)] if old else []
+    uppers += [claims.upper] if claims.upper else []
     if not uppers:
         return None
     if planted is not None:

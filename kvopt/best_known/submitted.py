@@ -109,7 +109,7 @@ def _read(path: Path, known: Library) -> Schedule:
     models = [path.with_suffix(suffix) for suffix in MODELS]
     model = next((each for each in models if each.is_file()), None)
     if model is None:
-        raise FileError(f"{path}: expected its model beside it, found no {models[0].name}")
+        raise FileError(f"{path}: expected its model in the same folder, found no {models[0].name}")
     return schedule_of_solution(model, path, lambda sha: known[sha].instance)
 
 

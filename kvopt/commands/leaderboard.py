@@ -23,7 +23,7 @@ NAME = "leaderboard"
 )
 @option(
     "--store",
-    "FILE | URL",
+    "FILE",
     f"a store, or exported rows (.csv, .parquet) (default: {DEFAULT_STORE})",
     default=str(DEFAULT_STORE),
 )

@@ -18,9 +18,9 @@ from serving.batch_time import batch_times
 
 #: Notes on the form of a method.
 _MEANING = (
-    "  a solver of [mip] or [cp] runs alone with FORMULATION, and beside the methods of auto "
+    "  a solver of [mip] or [cp] runs alone with FORMULATION, and with the methods of auto "
     "without it;\n  a file takes the parameters that it declares; in lists of methods policies and "
-    "solvers mean all of them,\n  and answer those that tell what vLLM's scheduler leaves: "
+    "solvers mean all of them,\n  and answer means vLLM's scheduler and its rivals: "
     f"{', '.join(ANSWER)}"
 )
 

@@ -3,29 +3,92 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
+from instances.time_unit import ROUNDS
 from kvopt.commands.companion_runs import CompanionRuns, PolicyLimits, companion_bound
-from kvopt.commands.policies_columns import Against, PolicyLine, table_text
+from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
-from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
+from kvopt.methods.knowledge import (
+    MARK,
+    OF_CLASSES,
+    knowledge,
+    policy_name,
+    token_keeping_policies,
+)
 from kvopt.progress import Display
 from kvopt.registered import registered
 from kvopt.runs.in_seconds import bounds_kept_tokens
+from kvopt.runs.record import Record
 from kvopt.runs.series import Series
 from kvopt.runs.stated_optimum import dispute
 from kvopt.runs.task import Finished, Task
+from schedules import Schedule
+from schedules.clock.timeline import timeline
+from schedules.metrics import makespan, mean_memory
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from serving.answer import answer_on, missing, totals
-from serving.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
+from serving.best_bound import (
+    KnownBound,
+    best_bound,
+    coverage,
+    left,
+    of_run,
+    percent_left,
+    told_bound,
+)
 from serving.choice import rounds_only
+from serving.metrics import goodput
 from serving.slo import Slo
-from support.text import counted, wrapped
+from support.text import wrapped
+
+
+@dataclass(frozen=True)
+class Against:
+    """Reference of TELs: the optimum or a bound (rounds or nanoseconds), 0 without one.
+
+    ``covers_kept``: it holds for schedules that keep tokens, too.  ``slo``: objective of goodput.
+    """
+
+    value: int = 0
+    optimum: bool = False
+    covers_kept: bool = False
+    slo: Slo | None = None
+
+
+@dataclass(frozen=True)
+class PolicyLine:
+    """Result of a policy: its row, and its schedule if it has a valid one."""
+
+    instance: Instance
+    finished: Finished
+    schedule: Schedule | None = None
+    reason: str = ""
+
+    @property
+    def record(self) -> Record:
+        """Return the row of its run."""
+        return self.finished.record
+
+    @property
+    def tel(self) -> int | None:
+        """TEL (rounds or nanoseconds) of the schedule; None without one."""
+        return None if self.schedule is None else self.schedule.tel
+
+    @property
+    def keeps_tokens(self) -> bool:
+        """Return whether the schedule keeps tokens over an eviction."""
+        return self.schedule is not None and bool(self.schedule.easier)
+
+    @property
+    def marked(self) -> bool:
+        """Return whether the method may keep tokens over an eviction, as in all tables."""
+        return self.keeps_tokens or policy_name(self.record.method) in token_keeping_policies()
 
 
 @dataclass(frozen=True)
@@ -70,6 +133,7 @@ def policies_table(
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.bounds(instance, at_once=bool(why))
+    unbegun = why or "the time was over"
     compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
     kept = KEEPS_TOKENS_COVERED if against.covers_kept else KEEPS_TOKENS_NOTE
     below = [
@@ -80,7 +144,7 @@ def policies_table(
         f"class: {OF_CLASSES}",
         *_unrun([(line.record.method, line.reason) for line in lines if line.reason]),
         *_unrun((name, f"not run: {reason}") for name, reason in refused),
-        _unbegun(series, why or "the time was over"),
+        *_unrun((each.method.text, f"not run, {unbegun}") for each in series.waiting),
     ]
     notes = map(wrapped, filter(None, "\n".join(below).splitlines()))
     text = "\n".join([table_text(instance, lines, against), *notes])
@@ -171,16 +235,17 @@ def _compared(
         line = f"the bound {told_bound(bound, batch_time)} exceeds the TEL of a checked schedule"
         return line, Against(slo=slo), line, misstated
     value = 0 if bound is None else bound.value
-    optimum = _optimum(instance, believed=not misstated)
-    if optimum is not None and value <= optimum[1]:
-        return optimum[0], Against(optimum[1], True, covers, slo), "", misstated
-    text = f"lower bound {told_bound(bound, batch_time)}"
-    if batch_time:
-        text += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
     known = registered(instance)
-    if known is not None:
-        text = f"best known {known}\n{text}"
-    return text, Against(value, False, covers, slo), "", misstated
+    shown = optimal = f"best known {known}\n" if known is not None else ""
+    optimum = known.upper if known is not None and known.upper == known.lower else None
+    if optimum is None and not misstated and (optimum := instance.stated_optimum) is not None:
+        optimal += f"known optimum {optimum}"
+    if optimum is not None and value <= optimum:
+        return optimal, Against(optimum, True, covers, slo), "", misstated
+    shown += f"lower bound {told_bound(bound, batch_time)}"
+    if batch_time:
+        shown += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
+    return shown, Against(value, False, covers, slo), "", misstated
 
 
 def _answered(
@@ -196,20 +261,6 @@ def _answered(
     return f"answer: {missing(unrun)}" if unrun else ""
 
 
-def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
-    """Return a line on the optimum (rounds) and the optimum; None where it is unknown.
-
-    The statement of the instance's file counts if it is ``believed``.
-    """
-    known = registered(instance)
-    if known is not None and known.upper == known.lower:
-        return f"best known {known}", known.upper
-    if believed and (stated := instance.stated_optimum) is not None:
-        text = "" if known is None else f"best known {known}\n"
-        return f"{text}known optimum {stated}", stated
-    return None
-
-
 def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
     """Return one line for each reason, with the policies that lack a schedule for it."""
     of_reason: dict[str, list[str]] = {}
@@ -218,9 +269,54 @@ def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{', '.join(names)}: {reason}" for reason, names in of_reason.items()]
 
 
-def _unbegun(series: Series, why: str) -> str:
-    """Return one line on the policies that were not run, empty if all were."""
-    names = [task.method.text for task in series.waiting]
-    were = "was" if len(names) == 1 else "were"
-    runs = f"{counted(len(names), 'policy')} {were} not run"
-    return f"{runs}, {why}: {', '.join(names)}" if names else ""
+def table_text(instance: Instance, lines: Sequence[PolicyLine], against: Against) -> str:
+    """Return the header and a line a schedule, by TEL; all fit into a hundred characters."""
+    header, rows = ["policy", "class"], []
+    for line in sorted(lines, key=lambda line: (line.tel or 0, line.record.method)):
+        if (schedule := line.schedule) is None:
+            continue
+        name = line.record.method.partition(" with ")[0] + (MARK if line.marked else "")
+        of_class = str(knowledge(line.record.method).on(instance)).removeprefix("with ")
+        in_unit = _in_rounds if instance.unit is ROUNDS else _in_seconds
+        titles, cells = zip(*in_unit(line, schedule, against), strict=True)
+        header = ["policy", "class", *titles]
+        rows.append([name, of_class, *("-" if each is None else str(each) for each in cells)])
+    return plain_table(header, rows)
+
+
+def _in_seconds(
+    line: PolicyLine, schedule: Schedule, against: Against
+) -> Iterator[tuple[str, str | None]]:
+    """Yield title and text of each cell; means in seconds with their 99th percentiles."""
+    about = against.value and (against.covers_kept or not line.keeps_tokens)
+    share = left(schedule.tel, against.value) if about else None
+    for title, name in (("E2EL s", "e2el"), ("TTFT s", "ttft"), ("TPOT s", "tpot")):
+        yield title, _time(line, f"mean_{name}_ms")
+        yield "p99", _time(line, f"p99_{name}_ms")
+        if name == "e2el":
+            yield "left %", None if share is None else percent_left(share)
+    if against.slo is not None:
+        timed = line.record.mean_ttft_ms is not None
+        good = goodput(timeline(line.instance, schedule), against.slo) if timed else None
+        yield "good/s", None if good is None else f"{good:.3f}"
+
+
+def _in_rounds(
+    line: PolicyLine, schedule: Schedule, against: Against
+) -> Iterator[tuple[str, object]]:
+    record, memory = line.record, mean_memory(line.instance, schedule) / line.instance.memory
+    ratio = f"{schedule.tel / against.value:.4f}" if against.value else None
+    yield "TEL", schedule.tel
+    yield "TEL/OPT" if against.optimum else "TEL/LB", ratio
+    if (known := registered(line.instance)) is not None:
+        yield "to best", None if line.keeps_tokens else f"{known.gap(schedule.tel):.2f} %"
+    yield "makespan", makespan(line.instance, schedule)
+    yield "memory %", f"{100 * memory:.1f}"
+    yield "evicted", sum(map(len, schedule.attempts or ()))
+    yield "ms", f"{1000 * (record.solver_seconds or record.seconds):.1f}"
+
+
+def _time(line: PolicyLine, name: str) -> str | None:
+    value = getattr(line.record, name)
+    # Six characters up to three hours.
+    return None if value is None else f"{value / 1000:.{3 if value < 100_000 else 1}f}"

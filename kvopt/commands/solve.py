@@ -187,7 +187,7 @@ def _solve(
     if batch_time and method.kind in ("policy", "file"):
         from kvopt.commands.companion_runs import run_with_bound  # no other method needs it
 
-        finished, more["beside"] = run_with_bound(task, listen, quiet=options.quiet)
+        finished, more["companion_bounds"] = run_with_bound(task, listen, quiet=options.quiet)
     elif batch_time and method.kind == "auto":
         from kvopt.commands.companion_runs import run_with_answer  # no other method needs it
 

@@ -29,7 +29,7 @@ def main(options: Options) -> int:
     NUMBA_CACHE_DIR says.
     """
     line = CompilingLine(sys.stdout)
-    compile_first(UNITS, lambda done, of: None if options.quiet else line.tell(done, of))
+    compile_first(UNITS, lambda done, of: None if options.quiet else line.show(done, of))
     line.end()
     if missing := missing_units(UNITS):
         complain(options.program, f"kernels could not be kept: {', '.join(missing)}")

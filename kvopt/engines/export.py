@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
-from kvopt.engines.parts.pyomo_options import KNOWN, Known
+from kvopt.engines.parts.pyomo_options import KNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import COVERED
 from kvopt.runs.events import Report
 from kvopt.solution_file import name_of_model
@@ -29,7 +29,7 @@ def solve(job: Job, report: Report) -> None:
     mps = Path(job.model_file).suffix == ".mps"
     settings = {"symbolic_solver_labels": True} | ({"skip_objective_sense": True} if mps else {})
     model.write(job.model_file, io_options=settings)
-    most, of_glpk = (COVERED / each.tolerance for each in (Known(), KNOWN["glpk"]))
+    most, of_glpk = (COVERED / each.tolerance for each in (SolverSettings(), KNOWN["glpk"]))
     if prepared.activity > most:
         report.note(
             f"up to {prepared.activity:.3g} tokens meet in a row; solvers' tolerances cover "

@@ -27,7 +27,7 @@ TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Compiled:
+class HighsModel:
     """A Pyomo model as HiGHS takes it, with the columns' variables and the rows that have prices.
 
     ``priced`` has (position, time) of each memory row, ``opened`` (position, group, round) of each
@@ -88,7 +88,7 @@ def relaxed_starts(job: Job, report: Report) -> list[float] | None:
     return compiled.expected_starts(np.asarray(engine.getSolution().col_value))
 
 
-def compile_model(prepared: Prepared, requests: int) -> Compiled:
+def compile_model(prepared: Prepared, requests: int) -> HighsModel:
     """Translate a linear Pyomo model into HiGHS' own form."""
     model, form = prepared.model, prepared.form
     matrix = form.A.tocsc()
@@ -118,7 +118,7 @@ def compile_model(prepared: Prepared, requests: int) -> Compiled:
             request, start = variable.index()
             starts[request].append((position, start))
     pairs = [tuple(np.array(each, dtype=np.int64).T) for each in starts]
-    return Compiled(lp, list(form.columns), priced, groups, opened, pairs)
+    return HighsModel(lp, list(form.columns), priced, groups, opened, pairs)
 
 
 def _engine(job: Job) -> Any:
@@ -130,7 +130,7 @@ def _engine(job: Job) -> Any:
     return engine
 
 
-def _relax(job: Job, compiled: Compiled) -> Any:
+def _relax(job: Job, compiled: HighsModel) -> Any:
     engine = _engine(job)
     if compiled.lp.num_col_ >= RELAXATION_FIRST_FROM:
         engine.setOptionValue("solver", "ipm")
@@ -141,7 +141,7 @@ def _relax(job: Job, compiled: Compiled) -> Any:
 
 
 def _solve_relaxation(
-    job: Job, report: Report, compiled: Compiled, prepared: Prepared
+    job: Job, report: Report, compiled: HighsModel, prepared: Prepared
 ) -> tuple[str, float]:
     """Send the LP's value and the bound that its prices certify; return outcome and seconds."""
     engine = _relax(job, compiled)
@@ -166,7 +166,7 @@ def _solve_relaxation(
 
 
 def _search(
-    job: Job, report: Report, compiled: Compiled, words: CoveredReport
+    job: Job, report: Report, compiled: HighsModel, words: CoveredReport
 ) -> tuple[str, int, float]:
     """Run branch and bound from the warm start; return outcome, nodes and seconds."""
     engine = _engine(job)

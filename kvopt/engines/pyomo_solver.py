@@ -11,7 +11,7 @@ from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import Prepared, covered, prepare
-from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN, Known
+from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import CoveredReport
 from kvopt.runs.events import Report
 
@@ -50,7 +50,9 @@ def solve(job: Job, report: Report) -> None:
     report.done(solver=job.solver, nodes=0, outcome=outcome)
 
 
-def _solve(job: Job, report: Report, prepared: Prepared, known: Known, words: CoveredReport) -> str:
+def _solve(
+    job: Job, report: Report, prepared: Prepared, known: SolverSettings, words: CoveredReport
+) -> str:
     model, engine = prepared.model, pyo.SolverFactory(job.solver)
     if isinstance(engine, PersistentSolver):
         engine.set_instance(model)
@@ -77,7 +79,7 @@ def _solve(job: Job, report: Report, prepared: Prepared, known: Known, words: Co
     return condition
 
 
-def _settings(job: Job, engine: Any, known: Known) -> dict[str, Any]:
+def _settings(job: Job, engine: Any, known: SolverSettings) -> dict[str, Any]:
     settings: dict[str, Any] = {"timelimit": max(math.floor(TIME_SHARE * job.left()), 1)}
     if not job.relaxation:
         settings["options"] = known.options

@@ -2,4 +2,4 @@
 
 
 class ExecutorError(Exception):
-    """The executor cannot go on, whatever the tasks are; the message is one line."""
+    """The executor cannot go on with any task; the message is one line."""

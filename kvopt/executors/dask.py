@@ -24,7 +24,7 @@ def run_on_dask(tasks: Iterable[Task], scheduler: str) -> Iterator[Finished]:
     """Carry out tasks on the workers of a scheduler; tasks of a lost worker are run again."""
     logging.disable()  # an ExecutorError says what matters
     try:
-        # Closing the client cancels what is under way.
+        # Closing the client cancels the runs under way.
         with Client(scheduler) as client:
             submit = client.get_executor(pure=False).submit
             yield from collect_results(
@@ -64,12 +64,12 @@ def carry_out(line: str) -> Finished:
         raise ImportError(f"{worker.address}: {reason}")
     try:
         return execute(task, _Unwanted(worker, str(worker.get_current_task())))
-    except InterruptedRunError:  # the worker is being closed, or nobody waits
+    except InterruptedRunError:  # the worker closes, or no client waits
         raise Reschedule from None
 
 
 class _Unwanted(threading.Event):
-    """Is set once the worker closes, or nobody waits for a task any more."""
+    """Is set once the worker closes, or no client waits for a task any more."""
 
     def __init__(self, worker: Worker, key: str) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""Methods: the one grammar in which they are named, methods of one's own, what decides a result."""
+"""Methods: their grammar, custom methods, and the sources that decide a result."""

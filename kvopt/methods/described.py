@@ -47,7 +47,7 @@ class Described:
 class OwnCall:
     """A custom file with its parameters, and the prediction that its policy receives."""
 
-    described: Described
+    policy: Described
     values: Values = field(default_factory=dict)
     prediction: Prediction | None = None
     prediction_values: Values = field(default_factory=dict)

@@ -39,29 +39,16 @@ from kvopt.methods.syntax import (
     FILE,
     Arguments,
     Call,
-    MethodError,
     MethodText,
     file_text,
     parse_call,
     parse_method,
     split_methods,
 )
+from kvopt.methods.syntax import MethodError as MethodError
 from kvopt.places import is_own_file, shown
 from support.checkout import ROOT
 from support.text import did_you_mean, find_name, unknown_name
-
-__all__ = [
-    "MethodError",
-    "every_policy",
-    "method_of_document",
-    "read_method",
-    "read_methods",
-    "read_prediction",
-    "refuse_namesakes",
-    "split_methods",
-    "unique_methods",
-    "with_prediction",
-]
 
 #: Kind of a wanted name; a method is a solver, a policy or a file.
 Among = Literal["method", "solver", "policy"]
@@ -287,7 +274,6 @@ def read_prediction(text: str | Call) -> tuple[Prediction, dict[str, Any], str]:
 
 
 def _find_solver(name: str, planned: bool, among: Among) -> str:
-    """Return the solver's own spelling of a name."""
     unknown = f"unknown {among} {name!r}"
     known = find_name(name, named_engines())
     if among != "policy" and (known is not None or planned):

@@ -83,22 +83,18 @@ class Knowledge:
 
 def knowledge_of(method: Method) -> Knowledge:
     """Return the knowledge that a method declares; ``solve`` of a file has the outputs."""
-    if method.call is not None:
-        policy: Policy | Described = method.call.policy
-        prediction = method.call.prediction
-    elif method.own is None:
+    called = method.call or method.own
+    if called is None:
         return Knowledge("unknown")
-    elif not method.own.described.is_policy:
+    policy, prediction = called.policy, called.prediction
+    if isinstance(policy, Described) and not policy.is_policy:
         return Knowledge("outputs", offline=True)
-    else:
-        policy, prediction = method.own.described, method.own.prediction
-    if policy.blind:
-        return Knowledge("nothing", policy.offline)
-    if policy.clairvoyant:
-        return Knowledge("outputs", policy.offline)
-    if prediction is None:
-        return Knowledge("file", policy.offline)
-    return Knowledge(_OF_PREDICTION.get(prediction.name, "intervals"), policy.offline)
+    lengths: Lengths = "file"
+    if policy.blind or policy.clairvoyant:
+        lengths = "nothing" if policy.blind else "outputs"
+    elif prediction is not None:
+        lengths = _OF_PREDICTION.get(prediction.name, "intervals")
+    return Knowledge(lengths, policy.offline)
 
 
 @cache

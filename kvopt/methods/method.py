@@ -48,7 +48,7 @@ class Method:
     @property
     def own_name(self) -> str:
         """Name that a custom file gives itself; empty for others."""
-        return "" if self.own is None else self.own.described.name
+        return "" if self.own is None else self.own.policy.name
 
     @property
     def task_path(self) -> str:
@@ -60,11 +60,11 @@ class Method:
         """Return whether the method is a policy that needs a solved relaxation."""
         if self.call is not None:
             return isinstance(self.call.policy, AdvisedPolicy)
-        return self.own is not None and self.own.described.advised
+        return self.own is not None and self.own.policy.advised
 
     def document(self) -> dict[str, Any]:
         """Return JSON for :func:`kvopt.methods.grammar.method_of_document`."""
-        own = None if self.own is None else self.own.described.document()
+        own = None if self.own is None else self.own.policy.document()
         return {"text": self.text, "path": self.task_path, "own": own}
 
     @property
@@ -93,9 +93,8 @@ class Method:
         called = self.call or self.own
         if called is None:
             return True
-        declared = called.policy if isinstance(called, PolicyCall) else called.described
         drawn = called.prediction is not None and called.prediction.name == "noise"
-        return declared.randomised or drawn or self.advised
+        return called.policy.randomised or drawn or self.advised
 
     def on(self, formulation: Formulation, options: OptionValues | None = None) -> Method:
         """Return the engine alone on a formulation, with those options that are no defaults."""

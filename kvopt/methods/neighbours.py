@@ -1,8 +1,8 @@
 """Files that can decide what a custom file does, as one digest.
 
-These are all files of its folder, or of the outermost package that holds it.  So are those of every
-module that they import by name, unless it is the suite's, Python's or installed.  A file below
-``site-packages`` has the top folder there.
+These are all files of its folder, or of the outermost package that holds it, and all files of the
+modules that they import by name.  Modules of the suite, of Python and of ``site-packages`` do not
+count.  A file below ``site-packages`` has the top folder there.
 
 Not counted are hidden files, ``__pycache__``, virtual environments, reports, stores
 (``*.sqlite``), exported rows (CSV), instance files, logs (``*.log``, ``*.out``, ``*.err`` that
@@ -63,7 +63,8 @@ def neighbours(path: Path, outputs: Collection[str] = ()) -> Neighbours:
             continue
         seen.append(home)
         found = set(names)
-        for file, state in walk.files(home):
+        # All are counted before one is read.
+        for file, state in list(walk.files(home)):
             digest, names = _read_file(file, state)
             if digest:
                 may_run = bool(state.st_mode & stat.S_IXUSR)
@@ -98,11 +99,12 @@ class _Walk:
             self._count += len(folders) + len(names)
             folders[:] = [name for name in folders if self._enters(Path(folder, name))]
             for path in (Path(folder, name) for name in names if not _HIDDEN.match(name)):
-                if not path.is_file():  # a link to nothing, a pipe
+                try:
+                    state = path.stat()
+                except OSError:  # a link to nothing
                     continue
-                state = path.stat()
                 is_log = path.name.endswith(_LOGS) and not state.st_mode & stat.S_IXUSR
-                if not is_log and str(path) not in self._outputs:
+                if stat.S_ISREG(state.st_mode) and not is_log and str(path) not in self._outputs:
                     self._bytes += state.st_size
                     yield path, state
             if self._count > MOST_FILES or self._bytes > MOST_BYTES:
@@ -145,7 +147,6 @@ def _read_changed(path: Path, *_: int) -> tuple[str, frozenset[str]]:
 
 
 def _own_folder(path: Path) -> Path:
-    """Return the folder that counts for a file."""
     installed = _installed(path)
     if installed is not None:
         return installed

@@ -125,7 +125,7 @@ def switched(formulation: Formulation, given: OptionValues) -> list[str]:
 
 
 def describe(declared: Declared) -> str:
-    """Return one line: name, default, what is allowed, and meaning."""
+    """Return one line: name, default, range, and meaning."""
     words = _allowed_words(declared)
     allowed = (
         " | ".join(words) if words else "..".join(map(_format_value, _allowed_range(declared)[:2]))

@@ -9,7 +9,7 @@
   ``attempts`` and ``kept`` where a run was cancelled, and ``report("bound", value=...,
   source="...", certificate=...)``.  A bound counts at the value that its certificate proves.
 
-Its other parameters, with a number, a text or a truth value for a default, are those of the method.
+Its other parameters, with a number, a text or a truth value for a default, belong to the method.
 A ``POLICY``, as in ``heuristics/policies``, is run by the simulator.  It has the parameters that it
 declares and, unless it is clairvoyant, a prediction.
 
@@ -131,7 +131,7 @@ def as_policy_call(policy: Policy, method: Method) -> PolicyCall:
     if own is None:
         values = read_values(policy.name, None, policy.parameters)
         return PolicyCall(policy, values, None, {}, method.text)
-    if own.described != _describe_policy(policy):
+    if own.policy != _describe_policy(policy):
         raise OwnMethodError(
             f"{method.path and method.path.name}: its POLICY declares something else than before"
         )

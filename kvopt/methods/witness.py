@@ -87,7 +87,7 @@ def engine_witness(method: str, value: int) -> Witness:
     if read.solver not in proofs():
         raise MethodError(f"{method}: {read.solver} proves no bound")
     if read.model is None and read.solves != "search":
-        raise MethodError(f"{method}: expected SOLVER:FORMULATION, since others work beside it")
+        raise MethodError(f"{method}: expected SOLVER:FORMULATION, since others work next to it")
     model, options = read.model, read.options
     if model is None:
         model, options = read_formulation(defaults(read.solves)[0])

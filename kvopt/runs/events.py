@@ -212,15 +212,10 @@ class Report:
 
     def found(self, schedule: Schedule, found_by: str = "") -> None:
         """Send a schedule, with its clock if it is in real time."""
-        self.schedule(
-            schedule.starts,
-            found_by,
-            attempts=schedule.attempts or None,
-            kept=schedule.kept or None,
-            clock=schedule.clock,
-            tel=None if schedule.clock is None else schedule.tel,
-            engine_accounting=schedule.engine_accounting,
-        )
+        names = ("attempts", "kept", "clock", "engine_accounting")
+        more = {name: getattr(schedule, name) for name in names}
+        tel = None if schedule.clock is None else schedule.tel
+        self.schedule(schedule.starts, found_by, tel=tel, **more)
 
     def schedule(self, starts: Sequence[int], found_by: str = "", **more: Any) -> None:
         """Send a schedule by its starts; ``more`` are fields of :class:`ScheduleFound`."""

@@ -37,7 +37,7 @@ def execute(
     except Exception as error:
         if why := lacking(error):
             raise MachineError(why) from None
-        # A fault of ours is no reason to lose the other runs either.
+        # A fault of kvopt does not end the other runs.
         last = extract_tb(error.__traceback__)[-1]
         what = f"{Path(last.filename).name}:{last.lineno}: {type(error).__name__}: {error}"
         return make_faulty_row(task, f"kvopt itself failed: {what}", "error", started)
@@ -53,7 +53,7 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
         run = supervise(task, limit_of(task), kill_at=kill_at(task), stop=stop, listen=listen)
     except OSError as error:
         raise MachineError(f"no process could be started: {error.strerror}") from None
-    # Who only looks at the result gets all that there is of it.
+    # A reader without a store gets the partial result.
     if run.state.failure.startswith(LACKS) and (task.code or run.state.schedule is None):
         raise MachineError(run.state.failure)
     certify(task, run, stop, listen)
@@ -61,7 +61,7 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
     if stop.is_set() and run.outcome.ending == "interrupted":
         raise InterruptedRunError
     run.state.end(run.outcome)
-    # Where sources were edited meanwhile, the row says so and is not taken for the planned one.
+    # The row of edited sources says so and is not taken for the planned one.
     return make_row(task, run, started, _code_now(task))
 
 

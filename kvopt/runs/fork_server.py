@@ -5,7 +5,7 @@ program that calls the library may have threads, and starts an interpreter.  The
 ``multiprocessing`` imports the user's script in each process, and leaves detached processes behind.
 
 A keeper, a fork as well, waits above each run.  On Linux it is a subreaper: all that the run starts
-stays below it.  The keeper kills what is left when the run has ended or the caller has gone.
+stays below it.  The keeper kills all that is left when the run ends or the caller is gone.
 The server imports no engine, and nothing that starts threads.
 """
 
@@ -69,7 +69,7 @@ def start_server() -> None:
     """Fork the server from this command, which has no threads yet."""
     if not sys.flags.optimize:  # Pyomo cannot be imported without docstrings
         _imported(_REHEARSE)()
-        with contextlib.suppress(OSError):  # the first run says what is wrong
+        with contextlib.suppress(OSError):  # the first run sends the reason
             _fork_server(_server, _serve_command)
 
 
@@ -161,7 +161,7 @@ def _start_interpreter() -> None:
     nowhere = os.devnull, os.O_WRONLY, 0
     with theirs:
         theirs.set_inheritable(True)
-        # It inherits what a shell has opened: a command may read it.
+        # The server inherits files that a shell has opened: a command may read them.
         server = os.posix_spawn(
             sys.executable,
             # -P: nothing of the current folder is taken for one of the project's modules.
@@ -255,7 +255,7 @@ def _ignore_signals() -> None:
 
 
 def _fail(channel: int, why: str) -> None:
-    """Send the caller, in the run's place, why there is no process for it."""
+    """Send the caller the reason why there is no process."""
     failure = {"kind": "error", "text": why}
     with contextlib.suppress(OSError):
         os.write(channel, f"{json.dumps(failure)}\n".encode())

@@ -50,7 +50,7 @@ class MemoryWatch:
                 # Shares take a look at every page, and are less: only where they decide something.
                 now = sum(min(rss, _share(process)) for process, rss in resident.items())
             least = min(least, now)
-            # The share of one that ends meanwhile is counted again in those of the others.
+            # When a process ends meanwhile, the shares of the others contain its share again.
             gone = any(rss and not _resident(process) for process, rss in resident.items())
             if least <= self.peak or not gone:
                 break

@@ -87,7 +87,7 @@ class Process:
         return self._channel.fileno() not in self._sources
 
     def send(self, line: str) -> None:
-        """Send it a line later; nobody waits for a process that does not read."""
+        """Queue a line for the process; a process that does not read delays no one."""
         self._unsent += f"{line}\n".encode()
 
     def age(self) -> float:
@@ -116,7 +116,7 @@ class Process:
             wait = _EXIT_SECONDS if self._last_word else _GONE_SECONDS
             self._drain(wait, [self._control.fileno()], on_event)
         with contextlib.suppress(OSError):
-            self._control.shutdown(socket.SHUT_WR)  # its keeper kills what is left
+            self._control.shutdown(socket.SHUT_WR)  # its keeper kills all that is left
         self._drain(_GONE_SECONDS, list(self._sources), on_event)
         if self._control.fileno() in self._sources and self._pid is not None:
             kill_tree(self._pid)
@@ -170,7 +170,7 @@ class Process:
         if b"\n" in chunk:
             *lines, self._unended = self._unended.split(b"\n")
             self._lines += filter(None, lines)
-        # Of a line that is too long no more is kept than shows this.
+        # A line that is too long is cut where its length shows.
         del self._unended[self._longest + 1 :]
 
     def _take_output(self, chunk: bytes) -> None:

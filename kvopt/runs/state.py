@@ -105,7 +105,7 @@ class RunState:
             case events.Failure() if not self.failure:
                 self.failure, self.failure_status = one_line(event.text), event.status
             case events.Note() | events.Failure():
-                # What comes after a failure may well follow from it.
+                # A second failure may follow from the first.
                 self.add_note(event.text)
             case Done():
                 self.solver, self.nodes = _name(event.solver), event.nodes
@@ -149,11 +149,11 @@ class RunState:
         elif found is not None:
             self.disputed = found.text
         if self.contradictions or self.disputed:
-            # Nor is any of the weaker ones before it to be trusted.
+            # The weaker bounds before it are not trusted either.
             self.lower_bound, self.bound_source, self.bounds = None, "", []
             self.root_bound = self.claimed_bound = None
         if self.disputed and not self.contradictions:
-            # Integers prove this one, whoever is right.
+            # Integers prove this one in any case.
             self.lower_bound, self.bound_source = self._volumes, VOLUMES
         if self.claimed_bound is not None:
             self.add_note(self._note_on_claim(self.claimed_bound))
@@ -219,7 +219,7 @@ class RunState:
         return "error" if wrong and status != "refused" else status
 
     def standing(self) -> Status:
-        """Return the status of the run by itself, whatever the instance's file states."""
+        """Return the status of the run without the optimum that the instance's file states."""
         if self.refused or self.contradictions:
             return "refused" if self.refused else "error"
         if self.schedule is not None:

@@ -78,7 +78,7 @@ def supervise(
 
 
 def process_of(task: Task) -> Process:
-    """Start the process of a task, with the compiler for a run of many of which some compile."""
+    """Start the process of a task, with numba if it, or a run of the same sweep, needs it."""
     assert task.instance is not None
     method, n = task.method, len(task.instance)
     kernels = method.call is not None and (method.advised or method.call.policy.warm_up is not None)

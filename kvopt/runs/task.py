@@ -101,7 +101,7 @@ class Task:
 class Finished:
     """A record with its proof: the checked schedule, the bound's certificate as JSON.
 
-    The other fields are not stored.  ``status`` is of the run by itself, whatever optimum the
+    The other fields are not stored.  ``status`` leaves out the optimum that the
     instance's file states; ``about_the_file`` is the line where the run contradicts that.  The
     record's ``detail`` is a cut of ``notes``; ``refused`` schedules and false bounds
     (``contradictions``) have a line each.  ``failure`` says why the method failed.  ``formulation``

@@ -85,7 +85,7 @@ def _work(task: Task, lines: Iterator[str], channel: socket.socket, report: Repo
 
 
 def describe_failure(error: BaseException) -> Failure:
-    """Return the event of an error that ends a method; the row keeps what is printed here."""
+    """Return the event of an error that ends a method; the row keeps the printed traceback."""
     if isinstance(error, MemoryError):
         return Failure(text="out of memory", status="memory_limit")
     if isinstance(error, NotApplicableError | EndlessLoopError | AdviceError):

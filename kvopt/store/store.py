@@ -212,7 +212,6 @@ def _cell(value: Any) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Return a value that SQLite can hold."""
     if isinstance(value, str):
         # SQLite ends a text at NUL, and holds no halves of pairs (undecodable bytes).
         return value.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
@@ -250,7 +249,7 @@ def checked(column: Column, values: list[Any]) -> list[Any]:
 
 
 def _loads(text: Any) -> Any:
-    if not isinstance(text, str):  # SQLite lets a number stand there
+    if not isinstance(text, str):  # SQLite allows numbers
         raise ValueError(f"expected JSON, found {one_line(text, 60)}")
     return json.loads(text)
 

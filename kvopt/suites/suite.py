@@ -7,7 +7,7 @@ import inspect
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -214,7 +214,6 @@ def _section(path: Path, section: _Section) -> Section:
 
 @contextmanager
 def _naming_place(place: str) -> Iterator[None]:
-    """Name the place of a fault."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -222,7 +221,6 @@ def _naming_place(place: str) -> Iterator[None]:
 
 
 def _entry_methods(entry: str) -> list[str]:
-    """Return an entry's method, or a formulation with its switches."""
     if not entry.startswith(SWITCHES):
         return [entry]
     solver, _, name = entry.removeprefix(SWITCHES).partition(":")
@@ -239,7 +237,7 @@ def _trace_sources(path: Path, entry: _Trace) -> Iterator[Source]:
     options = TraceOptions.of(entry.model_extra or {})
     file = path.parent / entry.trace
     if not file.is_file():
-        raise ValueError(f"expected a trace beside the suite, found none: {entry.trace!r}")
+        raise ValueError(f"expected a trace next to the suite, found none: {entry.trace!r}")
     if is_instance_file(file):
         raise ValueError(f"expected a trace, found an instance file: {entry.trace!r}")
     name = shown(file)
@@ -247,12 +245,12 @@ def _trace_sources(path: Path, entry: _Trace) -> Iterator[Source]:
 
 
 def _file_sources(path: Path, pattern: str) -> Iterator[Source]:
-    beside = pattern.startswith(("./", "../"))
-    if not beside and (names := rungs(Path(pattern))):
+    of_suite = pattern.startswith(("./", "../"))
+    if not of_suite and (names := rungs(Path(pattern))):
         return (Source(name, partial(_read_rung, name)) for name in names)
-    base = path.parent if beside else LIBRARY
+    base = path.parent if of_suite else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
-    files = [base / each for each in found if beside or may_be_instance(Path(each))]
+    files = [base / each for each in found if of_suite or may_be_instance(Path(each))]
     files = [file for file in files if file.suffix == ".json" and file.is_file()]
     if not files:
         raise ValueError(f"{pattern!r} matches no file in {os.path.relpath(base)}/")
@@ -268,27 +266,22 @@ def _drawn_sources(draw: _Draw) -> Iterator[Source]:
     if draw.family not in known:
         raise ValueError(unknown_name("family", draw.family, known))
     _check_parameters(draw, known[draw.family].generate)
-    seeds = _range(f"seeds of {draw.family!r}", draw.seeds)
-    if draw.rate is None:
-        if draw.arrival_seeds is not None:
-            raise ValueError(f"arrival_seeds of {draw.family!r}: goes with a rate, found none")
-        return (draw_source(draw.family, seed, draw.set) for seed in seeds)
-    again = _range(f"arrival_seeds of {draw.family!r}", draw.arrival_seeds or [0, 1])
+    if draw.rate is None and draw.arrival_seeds is not None:
+        raise ValueError(f"arrival_seeds of {draw.family!r}: goes with a rate, found none")
+    ends = {"seeds": draw.seeds, "arrival_seeds": draw.arrival_seeds or [0, 1]}
+    for key, (first, end) in ends.items():
+        if first >= end:
+            raise ValueError(f"{key} of {draw.family!r}: expected [first, end] with first < end")
+    seeds, again = (range(*each) for each in ends.values())
     if len(seeds) * len(again) > MAX_DRAWS:
+        count = len(seeds) * len(again)
         raise ValueError(
-            f"{draw.family!r}: expected at most {MAX_DRAWS} draws, found {len(seeds) * len(again)}"
+            f"seeds of {draw.family!r}: expected at most {MAX_DRAWS} draws, found {count}"
         )
     drawn = (draw_source(draw.family, seed, draw.set) for seed in seeds)
-    return (arriving_source(each, draw.rate, seed) for each in drawn for seed in again)
-
-
-def _range(name: str, ends: Sequence[int]) -> range:
-    first, end = ends
-    if first >= end:
-        raise ValueError(f"{name}: expected [first, end] with first < end")
-    if end - first > MAX_DRAWS:
-        raise ValueError(f"{name}: expected at most {MAX_DRAWS} draws, found {end - first}")
-    return range(first, end)
+    if (rate := draw.rate) is None:
+        return drawn
+    return (arriving_source(each, rate, seed) for each in drawn for seed in again)
 
 
 def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:

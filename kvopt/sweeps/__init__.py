@@ -1,1 +1,1 @@
-"""Many runs: what one of them is, how it is carried out, and what is written down of it."""
+"""Sweeps: inputs, plans, failures and comparisons of many runs."""

@@ -115,7 +115,7 @@ def carried_out(
     """Run the runs that a store lacks, and hold it open; None means a temporary store."""
     with (
         tempfile.TemporaryDirectory(prefix="kvopt-") as folder,
-        closing(Store(location or Path(folder) / "runs.sqlite")) as store,
+        closing(Store(Path(folder) / "runs.sqlite" if location is None else location)) as store,
     ):
         stored = store.statuses()
         todo = [task for task in tasks if (task.key, task.code) not in stored]

@@ -33,12 +33,8 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
     with seed 0 only.  Instances of one name in several files get the files' names.  An instance
     that cannot be run has one task for each method, with its fault.
 
-    Raises
-    ------
-    MethodError
-        If the file of a method cannot be read, or two files have one name.
-    InSecondsError
-        If a section has a batch time and an instance in rounds.
+    Raises a MethodError if a custom file cannot be read, or two files have one name; an
+    InSecondsError if a section has a batch time and an instance in rounds.
     """
     sections = list(sections)
     refuse_namesakes(each for section in sections for each in section.methods)

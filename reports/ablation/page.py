@@ -17,9 +17,9 @@ from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import read_suite
 from kvopt.suites.suite import SWITCHES
 from reports.figures.style import drawing
+from reports.formulas import shifted_geometric_mean
 from reports.freshness import origin_text, stale_rows, to_be_stated
 from reports.markdown import page_text, pipe_table, table_text
-from reports.metrics import shifted_geometric_mean
 from reports.table import Column, Table
 from support.command import CHECK_OPTION, Command, Options
 from support.committed import regenerate

@@ -8,7 +8,7 @@ import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS
 from reports.figures.style import COLOURS, INK, Drawing, drawing
-from reports.traces import long_trace
+from reports.run_traces import long_trace
 
 BOUNDS_NOTE = (
     "UB, the least TEL, and LB, the largest bound, that any stored run had after so many of its "

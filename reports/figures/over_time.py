@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from reports.figures import style
-from reports.metrics import mean_gap_over_time
-from reports.traces import Timed
+from reports.formulas import mean_gap_over_time
+from reports.run_traces import Timed
 
 _POINTS = 160
 _FIRST_SECOND = 0.05

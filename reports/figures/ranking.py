@@ -8,8 +8,7 @@ import pandas as pd
 
 from reports.boards import Board
 from reports.figures.style import COLOURS, Drawing, drawing, short_name
-from reports.interval import write_column, write_share
-from reports.table import Column, Table
+from reports.table import Column, Table, write_column, write_share
 
 #: The beginning of the slugs of table and figure.
 MAIN_RESULT = "main-result"

@@ -21,8 +21,8 @@ from reports.freshness import to_be_stated
 from reports.library import MOST_PICTURES
 from reports.library.sentence import proofs, runs, stale_of, state
 from reports.markdown import sentence_text
-from reports.page import Part
-from reports.tables.library import family_table, library_table
+from reports.page_parts import Part
+from reports.tables.library_values import family_table, library_table
 from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, count_option, option
 from support.committed import regenerate
 from support.outputs import OutputError
@@ -79,7 +79,7 @@ def page_text(registry: Registry, stale: int) -> str:
 @CHECK_OPTION
 @QUIET_OPTION
 @option("--html", "DIR", "write sortable pages and their files there", Path)
-@option("--store", "FILE | URL", "with --html: runs that the instances' pages show too")
+@option("--store", "FILE", "with --html: runs that the instances' pages show too")
 @count_option("--pictures", MOST_PICTURES, "with --html: most pictures of schedules")
 def main(options: Options) -> int:
     """Write the library's page in the checkout, or all of it as HTML elsewhere."""
@@ -99,7 +99,7 @@ def main(options: Options) -> int:
 
 def _write_site(registry: Registry, options: Options) -> int:
     # Loads the drawing: a second.
-    from reports.library.site import SITE, library_pages
+    from reports.library.library_site import SITE, library_pages
 
     inputs = store_files(options.store) if options.store else []
     check_place("--html", options.html, SITE, inputs)

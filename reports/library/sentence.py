@@ -8,7 +8,7 @@ from kvopt.best_known.entry import NO_METHODS, Proof, Registry, Value
 from reports.freshness import age_text, origin
 from reports.nightly.rows import typed
 from reports.table import Table
-from reports.tables.library import CLASSES
+from reports.tables.library_values import CLASSES
 from reports.verdict import Name, Sentence
 from support.text import counted
 
@@ -19,7 +19,7 @@ _ORIGIN = ("git_commit", "finished_utc", "total_seconds", "solver", "cpu", "core
 def state(table: Table) -> Sentence:
     """Return how many instances are closed, and how wide the gaps of the others are.
 
-    ``table`` is from :func:`reports.tables.library.library_table`.
+    ``table`` is from :func:`reports.tables.library_values.library_table`.
     """
     gaps = table.frame["gap"]
     still = gaps[gaps > 0]
@@ -31,8 +31,8 @@ def state(table: Table) -> Sentence:
     )
     if still.empty:
         return Sentence((f"{closed}.",))
-    rest = f"{closed}. Gap of the {len(still):,} others: {100 * still.mean():.1f} % on average, "
-    widest = f"{100 * still.max():.1f} % at most ("
+    rest = f"{closed}. Open: {len(still):,}, with a gap of {100 * still.mean():.1f} % on average "
+    widest = f"and {100 * still.max():.1f} % at most ("
     return Sentence((rest, widest, Name(table.frame["instance"].iloc[0]), ")."))
 
 

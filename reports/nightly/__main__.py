@@ -18,7 +18,7 @@ from kvopt.sweeps.plan import plan
 from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
 from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.compare import compare
-from reports.nightly.page import comparison_text, readme_text, texts
+from reports.nightly.night_pages import comparison_text, readme_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
 from support.checkout import ROOT, require_checkout
 from support.command import CHECK_OPTION, Command, Options, option
@@ -50,7 +50,7 @@ _PROGRAM = "python -m reports.nightly"
     codes="0 as good as the committed rows; 1 the night failed, or --check found a stale file; "
     "2 bad usage, or a store or file that cannot be read",
 )
-@option("--store", "FILE | URL", "in which the suite has been run")
+@option("--store", "FILE", "in which the suite has been run")
 @option("--suite", "SUITE", "(default: nightly)", default="nightly")
 @option("--out", "DIR", "where the tables go", Path)
 @option("--update", is_flag=True, help="replace the committed tables, with --store the rows too")

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from reports.interval import write_column, write_share
+from reports.table import write_column, write_share
 from schedules.gap import gaps
 
 #: Columns of rows that a page needs; each column costs in every selection.

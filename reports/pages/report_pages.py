@@ -13,7 +13,7 @@ import pandas as pd
 
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.figures.style import try_drawing
-from reports.page import Figure
+from reports.page_parts import Figure
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.lines import PageLines
 from reports.pages.picture import STORED, Documents, Losing, Picture, draw_pictures

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pandas as pd
 
+from reports.per_instance import spread_note, spread_of_runs
 from reports.rows import MARK_NOTE
-from reports.spread import spread_note, spread_of_runs
 from reports.table import Column, Table, columns
 
 _NOTE_KNOWN = (
@@ -88,7 +88,9 @@ def _ranked(made: Table, to: str, *, engines: bool) -> Table:
     )
     note = made.note + (_SOLVERS.format(to=to) if engines else f" {MARK_NOTE}")
     made = replace(made, columns=shown, note=note + spread_note(made.frame["spread"]))
-    return made.of_solvers() if engines else made
+    if engines:
+        made = replace(made, slug=f"{made.slug}-solvers", title=f"{made.title}, solvers")
+    return made
 
 
 def _ordered(frame: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:

@@ -8,12 +8,10 @@ from dataclasses import replace
 import pandas as pd
 
 from reports.boards import Board, standings
-from reports.interval import write_column, write_ratio, write_share
-from reports.metrics import SHIFT_SECONDS, shifted_geometric_mean
-from reports.per_instance import family_mean
+from reports.formulas import SHIFT_SECONDS, shifted_geometric_mean
+from reports.per_instance import family_mean, spread_note
 from reports.rows import MARK_NOTE
-from reports.spread import spread_note
-from reports.table import WORST_ON, Column, Table, columns
+from reports.table import WORST_ON, Column, Table, columns, write_column, write_ratio, write_share
 from schedules.gap import gaps
 
 KNOWS = Column("knows", "knows")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reports.interval import write_column, write_ratio
 from reports.per_instance import worst_instances
 from reports.rows import MARK_NOTE
-from reports.table import WORST_ON, Column, Table, columns
+from reports.table import WORST_ON, Column, Table, columns, write_column, write_ratio
 
 _NOTE = (
     "Ratio = TEL / OPT, seeds averaged. One number where OPT is known; else the interval [TEL / "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reports.metrics import SHIFT_SECONDS, counted_seconds, shifted_geometric_mean
+from reports.formulas import SHIFT_SECONDS, counted_seconds, shifted_geometric_mean
 from reports.table import Column, Table, columns
 
 _NOTE = "Wall-clock seconds. Lines are comparable only where they cover the same instances."

@@ -15,11 +15,11 @@ from support.text import shown
 
 
 def wrong_clock(instance: Instance, schedule: Schedule) -> Verdict | None:
-    """Return what is wrong with the field ``clock``, given that the other fields have their shape.
+    """Return the fault in the field ``clock``, given that the other fields have their shape.
 
     It is there for instances in seconds and for no others, names its late rounds once and in order,
-    and where prompts are cut tells for every run chunks that make up the prompt and what it kept;
-    those of an attempt that was cancelled before its first token make up less.
+    and where prompts are cut has for every run the chunks of the prompt and of kept tokens;
+    an attempt that was cancelled before its first token has less.
     """
     clock = schedule.clock
     if (clock is None) != (instance.time_unit == "round"):
@@ -74,7 +74,7 @@ def _wrong_runs(instance: Instance, schedule: Schedule) -> Verdict | None:
 
 
 def _wrong_run(run: Run, *, last: bool) -> str:
-    """Return what is wrong with the chunks of a run, or nothing."""
+    """Return the fault in the chunks of a run, or nothing."""
     whole, computed = run.prompt + run.kept, run.cached + sum(run.chunks)
     if run.first_chunk < 0:
         return f"a run whose last chunk is in round {shown(run.last_chunk)} has too many before it"

@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
     """Rounds between which nothing changes but the tokens read, ``decoding`` more in each.
 
     There is one where something is prefilled.  They follow each other without a gap from ``begin``
-    to ``end`` (ns); the sums are those of the first, as in ``instances.batch_time.Batch``.
+    to ``end`` (ns); the sums are of the first round, as in ``instances.batch_time.Batch``.
     """
 
     first: int

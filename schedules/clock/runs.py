@@ -13,7 +13,7 @@ from schedules.model import Schedule
 class Run(NamedTuple):
     """One run of a request: an attempt that was cancelled, or the run that counts."""
 
-    #: Of the request in the instance.
+    #: Position of the request in the instance.
     position: int
     #: Round in which its last chunk is prefilled; the first token is made in that round if that
     #: completes the prompt.
@@ -30,7 +30,7 @@ class Run(NamedTuple):
 
     @property
     def computed(self) -> int:
-        """Tokens that are computed when it ends; that of its newest token is not."""
+        """Tokens that are computed when it ends, all but its newest."""
         computed = self.cached + sum(self.chunks)
         return computed + self.made - 1 if self.made else computed
 
@@ -54,7 +54,7 @@ class Run(NamedTuple):
     def pieces(self, prompt: int) -> Iterator[Piece]:
         """Yield what it holds: tokens computed after each chunk, then one more after each round.
 
-        ``prompt`` is that of memory (``Schedule.held_prompt``) once the whole prompt is computed.
+        ``prompt`` counts as in memory (``Schedule.held_prompt``) once the whole prompt is computed.
         """
         held = self.cached
         # The chunk that completes the prompt is followed by the first token at the same time.

@@ -38,7 +38,7 @@ class Rounds:
     waiting: Ints
     #: Tokens held at its end.
     tokens: Ints
-    #: What its batch time is of (:class:`instances.batch_time.Batch`).
+    #: Sums for its batch time (:class:`instances.batch_time.Batch`).
     prefilled: Ints
     squares: Ints
     decoding: Ints

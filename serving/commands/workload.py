@@ -171,10 +171,11 @@ def _workload(
         return drawn_family(family, options.seed, options.set), None
     if options.set:
         raise UsageError(f"--set goes with a family, {options.input} is none")
+    if hidden := hides(options.input):
+        complain(options.program, hidden)
     instance, report = read_input(find_instance(options.input), trace)
     if report is not None and not options.quiet:
         tell(report.lines)
-    for line in (hides(options.input), refuse_silent_default(report, wished)):
-        if line:
-            complain(options.program, line)
+    if foreign := refuse_silent_default(report, wished):
+        complain(options.program, foreign)
     return instance, report

@@ -21,7 +21,7 @@ _TIME_LIMIT = f"of a run (default: {TIME_LIMIT:g})"
 
 KEPT = together(
     option("--jobs", "N", "runs side by side (default: 1)", read_count, 1),
-    option("--store", "FILE | URL", f"where runs are kept (default: {DEFAULT_STORE})"),
+    option("--store", "FILE", f"where runs are kept (default: {DEFAULT_STORE})"),
 )
 
 

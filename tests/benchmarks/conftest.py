@@ -1,4 +1,4 @@
-"""Prints what each benchmark stores beside its time: ratios, exponents, sizes.
+"""Prints what each benchmark stores with its time: ratios, exponents, sizes.
 
 ``pytest tests/benchmarks/FILE --benchmark-enable --benchmark-only`` runs those of one file.
 """

@@ -37,7 +37,7 @@ def _timed(instance: Instance, name: str, seconds: float = 600.0) -> tuple[Answe
     a_few([(mix80_20_lognormal, 1000), (chat_lognormal, 2000), (mix80_20_lognormal, 10_000)], 1),
 )
 def test_dual_bound(family: ModuleType, n: int, benchmark: Any) -> None:
-    """The dual's bound on realistic sizes under one time limit; gaps and ratios are told."""
+    """The dual's bound on realistic sizes under one time limit; gaps and ratios are noted."""
     instance = family.generate(n=n if benchmark.enabled else 30)
     limit = LIMIT_SECONDS if benchmark.enabled else 5.0
     answer, seconds = benchmark.pedantic(
@@ -55,7 +55,7 @@ def test_dual_bound(family: ModuleType, n: int, benchmark: Any) -> None:
 @pytest.mark.parametrize("prompt", [50, 1300])
 @pytest.mark.parametrize("load", [0.0, 0.3, 1.0])
 def test_loss_in_seconds(prompt: int, load: float, benchmark: Any) -> None:
-    """What ``bound-seconds`` loses of the optimum of six requests; the mean loss is told."""
+    """What ``bound-seconds`` loses of the optimum of six requests; the mean loss is noted."""
     draws, n, seconds = (12, 6, 3.0) if benchmark.enabled else (1, 3, 0.1)
     losses = benchmark.pedantic(_losses, (prompt, load, draws, n, seconds), rounds=1)
     assert min(losses) >= 0
@@ -81,7 +81,7 @@ def _losses(prompt: int, load: float, draws: int, n: int, seconds: float) -> lis
 
 @pytest.mark.parametrize("name", a_few(["am1/am1_00", "uniform_100"], 1))
 def test_lp_by_columns_against_the_printed_lp(name: str, benchmark: Any) -> None:
-    """The same LP value; the ratio of the times of the model and ``bound-lp`` is told."""
+    """The same LP value; the ratio of the times of the model and ``bound-lp`` is noted."""
     chosen = name if benchmark.enabled else "example_3_1"
     instance = read_instance(LIBRARY / f"{chosen}.json")
     found, seconds = benchmark.pedantic(_timed, (instance, "bound-lp"), rounds=1)

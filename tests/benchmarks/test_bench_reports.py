@@ -22,9 +22,9 @@ CHROMIUM = Path("/usr/bin/chromium")
 def test_report_over_many_rows(benchmark: Any, tmp_path: Path) -> None:
     """40 methods on 2,500 instances, with traces; 200 pages.  CPU seconds ignore other load."""
     rows = many(2500 if benchmark.enabled else 5, 40)
-    begun = time.process_time()
+    started = time.process_time()
     written = benchmark.pedantic(build_report, (Results(rows), tmp_path), rounds=1)
-    seconds = time.process_time() - begun
+    seconds = time.process_time() - started
     benchmark.extra_info["rows"] = len(rows)
     benchmark.extra_info["CPU seconds"] = seconds
     benchmark.extra_info["files"] = len(written)

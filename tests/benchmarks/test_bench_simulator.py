@@ -20,7 +20,7 @@ POLICIES = ("mc-sf", "svf", "fcfs")
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_growth_with_n(policy: str, benchmark: Any) -> None:
-    """Time at n = 10^4 is the benchmark; the exponents to 10^5 and 10^6 and the memory are told."""
+    """Time at n = 10^4 is the benchmark; exponents to 10^5 and 10^6 and the memory are noted."""
     sizes = (10_000, 100_000, 1_000_000) if benchmark.enabled else (200, 400, 800)
     instances = {n: generate(n=n) for n in sizes}
     benchmark.pedantic(

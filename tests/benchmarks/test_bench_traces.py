@@ -1,7 +1,7 @@
 """A trace of Azure's format with a million rows: time, memory, and against reading CSV alone.
 
 In the test run 30,000 rows.  ``pytest tests/benchmarks/test_bench_traces.py --benchmark-enable
---benchmark-only`` takes a million, in a process of its own whose resident memory is told, too.
+--benchmark-only`` takes a million, in a process of its own whose resident memory is noted, too.
 """
 
 from __future__ import annotations

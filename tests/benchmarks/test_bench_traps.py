@@ -26,11 +26,9 @@ ESCAPING = ("svf", "sorted-f-quantile", "sorted-f-swap")
 
 @pytest.mark.parametrize("trap", sorted(TRAPS))
 def test_ratio_grows_with_memory(trap: str, benchmark: Any) -> None:
-    """The ratio of the trapped policy to svf grows with M; exponents are fitted for all three.
-
-    ``sorted-f-swap`` does not escape ``total-trap``: its first batch is greedy by s + o, and swaps
-    never change the number of requests in a batch.
-    """
+    """The ratio of the trapped policy to svf grows with M; exponents are fitted for all three."""
+    # ``sorted-f-swap`` does not escape ``total-trap``: its first batch is greedy by s + o, and
+    # swaps never change the number of requests in a batch.
     trapped, generate, limit = TRAPS[trap]
     sizes = (256, 4096, 10_000) if benchmark.enabled else (16, 256)
     instances = {memory: generate(memory=memory) for memory in sizes}

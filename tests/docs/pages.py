@@ -37,7 +37,6 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        """Whether a test runs it."""
         written = self.file or self.edit
         return self.language in ("sh", "python") and not self.elsewhere and not written
 
@@ -52,12 +51,10 @@ class Block:
 
 
 def shown(page: Path) -> str:
-    """Return a page's path in the project."""
     return page.relative_to(ROOT).as_posix()
 
 
 def blocks(page: Path) -> list[Block]:
-    """Return the fenced blocks of a page in order."""
     return read_blocks(page, page.read_text(encoding="utf-8"))
 
 
@@ -90,7 +87,6 @@ def _marker(marker: str, name: str) -> dict[str, Any]:
 
 
 def links(page: Path) -> list[str]:
-    """Return the targets of a page's links and pictures."""
     tokens = MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
     inline = [child for token in tokens for child in token.children or ()]
     targets = [child.attrGet("href") or child.attrGet("src") for child in inline]
@@ -98,7 +94,6 @@ def links(page: Path) -> list[str]:
 
 
 def code_spans(page: Path) -> list[str]:
-    """Return what a page sets as code within its text."""
     tokens = MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
     inline = [child for token in tokens for child in token.children or ()]
     return [child.content for child in inline if child.type == "code_inline"]

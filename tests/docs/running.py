@@ -75,7 +75,6 @@ def _script(block: Block) -> str:
 
 
 def _programs(folder: Path) -> Path:
-    """Write the programs ``python`` and ``kvopt``."""
     folder.mkdir()
     for name, words in (("python", ""), ("kvopt", "-m kvopt ")):
         (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')

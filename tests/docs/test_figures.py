@@ -113,7 +113,6 @@ def _held_out() -> list[object]:
 
 
 def _default(name: str) -> list[object]:
-    """The default of an option of ``kvopt capacity``, in percent."""
     (found,) = [each for each in capacity_command.params if name in each.opts]
     assert isinstance(found.default, float)
     return [100 * found.default]
@@ -130,7 +129,6 @@ def _two_gpus() -> list[object]:
 
 
 def _token_read() -> list[object]:
-    """Two A100 read 2.039 TB/s each."""
     a_token = 2 * 80 * 8 * 128 * 2
     read = parse_batch_time(_MEASURED).coefficients[4] / 1e3
     return [read, read * 2 * 2039 / 1e3, a_token / 1e3, 8 * a_token / 1e3]
@@ -233,7 +231,6 @@ def _number(text: object) -> Decimal:
 def test_a_figure_is_that_of_the_registry_the_rows_or_the_code(
     page: str, pattern: str, compute: Callable[[], Sequence[object]]
 ) -> None:
-    """The first match of the pattern has the figures of today."""
     found = re.search(pattern, _flat(page))
     assert found is not None
     for text, value in zip(map(_number, found.groups()), map(_number, compute()), strict=True):

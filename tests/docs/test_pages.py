@@ -20,7 +20,6 @@ _MADE = re.compile(r"results/|build/|nightly\.sqlite|schedule\.json|requirements
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_links_lead_somewhere(page: Path) -> None:
-    """Every link within the project, its anchor too."""
     for link in links(page):
         if "://" in link:
             continue
@@ -57,7 +56,6 @@ def _schemas() -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_tests_exist(page: Path) -> None:
-    """Every ``tests/...::test_...`` that a page names."""
     named = re.findall(r"(?:papers/)?tests/[\w/]+\.py::\w+", page.read_text(encoding="utf-8"))
     assert [each for each in named if not is_test(each)] == []
 
@@ -72,7 +70,6 @@ def test_every_page_is_in_the_contents() -> None:
 
 
 def test_references_are_those_of_the_papers_page() -> None:
-    """Same keys, titles, first authors and numbers."""
     works = re.findall(r"^@\w+\{(\w+),(.*?)^\}", _read("references.bib"), re.MULTILINE | re.DOTALL)
     assert len(works) >= 6
     page = _read("docs/papers.md") + _read("notes/experiments.md")

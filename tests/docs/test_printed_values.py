@@ -43,7 +43,6 @@ SUMMARIES = {
 
 
 def test_there_are_summaries() -> None:
-    """The README's, and the notebook's."""
     assert {where.partition(":")[0] for where in SUMMARIES} >= {"README.md", "quickstart.ipynb"}
 
 

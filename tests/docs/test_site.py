@@ -29,7 +29,6 @@ _LOADS = re.compile(
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site."""
     folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
@@ -71,17 +70,7 @@ def test_a_page_becomes_one_of_the_site() -> None:
     assert hooks.on_page_content(page) == page.replace("5 % of", "5\N{NO-BREAK SPACE}% of")
 
 
-def test_a_link_to_nothing_is_seen(tmp_path: Path) -> None:
-    """A file or an anchor that is not there, and only these."""
-    (tmp_path / "b.html").write_text('<h1 id="there">b</h1>')
-    links = ("b.html", "b.html#there", "b.html#not", "c.html", "#not", "https://host/c.html", ".")
-    page = "".join(f'<a href="{each}">.</a>' for each in links)
-    (tmp_path / "a.html").write_text(page)
-    assert broken(tmp_path) == [f"a.html: {each}" for each in ("b.html#not", "c.html", "#not", ".")]
-
-
 def test_what_is_not_a_site_s_folder_is_left_alone(tmp_path: Path) -> None:
-    """MkDocs would empty it."""
     (tmp_path / "mine.txt").write_text("mine")
     told = run_command(subcommand("site"), str(tmp_path), program="kvopt site")
     assert (told.returncode, told.stdout) == (2, "")
@@ -143,17 +132,3 @@ def test_it_is_searched_and_read_on_a_phone_from_files(whole: Path) -> None:
         page.wait_for_selector(".md-search-result__link", timeout=60_000)
         assert faults == []
         browser.close()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '<script src="https://host/a.js"></script>',
-        '<link rel="stylesheet" href="//host/a.css">',
-        '@import "https://host/a.css";',
-        "a { background: url(https://host/a.png) }",
-    ],
-)
-def test_what_loads_from_elsewhere_is_seen(text: str) -> None:
-    """The pattern above can match."""
-    assert _LOADS.search(text)

@@ -138,7 +138,7 @@ def test_windows_are_no_longer_than_two_outputs(instance: Instance) -> None:
 def test_every_round_has_a_group_row_that_implies_its_own(instance: Instance) -> None:
     """The starts whose windows hold a round are among those of a row, or of one request."""
     windows = start_windows(instance)
-    model = ilp_with_cuts.build_model(instance, windows, ilp_with_cuts.Options(groups=True))
+    model = ilp_with_cuts.build_model(instance, windows, ilp_with_cuts.IlpOptions(groups=True))
     rows = [{column.index() for column in row.body.linear_vars} for row in model.group.values()]
     for group in exclusive_groups(instance):
         for time in range(-12, windows.horizon + 12):

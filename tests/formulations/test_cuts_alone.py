@@ -21,11 +21,11 @@ from formulations.registry import RELAXED, formulations
 from formulations.valid.groups import exclusive_groups, window_groups
 from formulations.valid.volumes import completion_bounds
 from formulations.valid.windows import Windows, start_windows
-from instances import Instance, Request, read_instance
+from instances import Instance, read_instance
 from kvopt.methods.options import format_formulation
 from tests.cp_accepts import accepted
 from tests.oracles.brute_force import all_optima
-from tests.oracles.draws import crowd
+from tests.oracles.draws import crowd, instance_of
 from tests.programs import program_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -223,7 +223,7 @@ def _violated(model: object) -> list[str]:
 
 def test_violated_rows_are_found() -> None:
     """The check above names a row that a schedule violates: two requests of peak M at once."""
-    instance = Instance("two", 4, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
+    instance = instance_of(4, (0, 2, 2), (0, 2, 2))
     for name, row in (
         ("ilp", "memory"),
         ("ilp-sparse", "memory"),
@@ -257,7 +257,7 @@ def test_no_constraint_of_a_cp_model_cuts_off_an_optimum(
 
 def test_a_cp_model_refuses_what_is_no_schedule() -> None:
     """The check above can fail: two requests of peak M at once, and equal ones out of order."""
-    instance = Instance("two", 4, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
+    instance = instance_of(4, (0, 2, 2), (0, 2, 2))
     case = [(instance, 6, [[0, 0], [0, 2], [2, 0]])]
     names = ["cpsat(separation=no)", "cpsat-strong"]
     answers = accepted(names, case)

@@ -27,6 +27,7 @@ from tests.formulations.relaxed import random_instance
 from tests.kernels import from_python
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.dominance_free import least_proved
+from tests.oracles.draws import instance_of
 from tests.tiers import a_few
 
 
@@ -111,33 +112,6 @@ def test_dominance_drops_no_path_that_counts(draws: int) -> None:
     assert equal >= draws // 3
 
 
-def test_good_multipliers_prove_optima() -> None:
-    """Some steps along how often each kind completes on the least path prove half of the optima."""
-    rng = random.Random(3)
-    proved, draws, unit = 0, 24, 16
-    for _ in range(draws):
-        instance = random_instance(rng, (3, 4), (6, 9))
-        optimum, counts = brute_force_optimum(instance), _counts(instance)
-        strict = tuple(g for g, n in enumerate(counts) if n == 1)
-        multipliers = [0] * len(counts)
-        for step in range(12):
-            certificate = Certificate(
-                "sweep", 0, denominator=unit, multipliers=tuple(multipliers), strict=strict
-            )
-            assert not _proves(instance, certificate, optimum + 1)
-            if _proves(instance, certificate, optimum):
-                proved += 1
-                break
-            value, completed = least_proved(instance, (), unit, multipliers, ())
-            surplus = [c - n for c, n in zip(completed, counts, strict=True)]
-            length = unit * max(optimum - value, 1) / max(1, sum(each**2 for each in surplus))
-            scale = length / (1 + step / 6)
-            multipliers = [
-                v + round(scale * each) for v, each in zip(multipliers, surplus, strict=True)
-            ]
-    assert proved >= draws // 2
-
-
 def _level(rng: np.random.Generator, number: int, kinds: int) -> tuple[Any, Any, Any]:
     """Return a level of random bases, its states, and the bases; less held is a higher label."""
     outputs = rng.integers(3, 12, kinds)
@@ -214,7 +188,7 @@ def test_bases_of_one_key_stay_apart() -> None:
 
 
 #: (0, 3, 4) and (0, 3, 5) with M = 8 never run together: OPT = 4 + 9 = 13.
-PAIR = Instance("pair", 8, (Request(0, 0, 3, 4), Request(1, 0, 3, 5)))
+PAIR = instance_of(8, (0, 3, 4), (0, 3, 5))
 
 
 def test_a_certificate_in_a_file() -> None:

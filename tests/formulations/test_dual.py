@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from formulations.registry import formulations
-from instances import Instance, Request
+from instances import Instance
 from instances.families.chat_lognormal import generate
 from tests.engine_batch import solve_batch, start_afresh
 from tests.oracles.brute_force import brute_force_optimum
@@ -59,7 +59,7 @@ def test_drawn_bounds_are_valid_and_repeat(number: int) -> None:
 )
 def test_the_largest_number_of_an_option_costs_no_more_than_the_instance(text: str) -> None:
     """Grids have no more places than rounds and tokens; prices that overflow are none."""
-    instance = Instance("two", 9, (Request(0, 0, 2, 5), Request(1, 0, 1, 7)))
+    instance = instance_of(9, (0, 2, 5), (0, 1, 7))
     (answer,) = solve_batch([(instance, text)], seconds=2)
     assert 0 < answer.bound <= brute_force_optimum(instance)
 
@@ -90,7 +90,7 @@ def test_rounds_that_do_not_fit_in_memory_are_refused(names: list[str]) -> None:
     Two requests at round 10¹², M = 9: together they hold 8 + 4 tokens, so one waits two rounds.
     """
     end = 10**12
-    instance = Instance("late", 9, (Request(0, end, 6, 2), Request(1, end, 2, 2)))
+    instance = instance_of(9, (end, 6, 2), (end, 2, 2))
     for name, answer in zip(names, solve_batch([(instance, n) for n in names]), strict=True):
         assert answer.bound <= answer.tel == 6, name
 

@@ -19,9 +19,10 @@ from formulations.lagrangian.starts import start_costs
 from formulations.valid.groups import Occupancy, WindowGroup
 from instances import Instance, Request
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instance_of
 
 #: Two that never run together: (0, 90, 10) twice with M = 100.  OPT = 10 + 20.
-PAIR = Instance("pair", 100, (Request(0, 0, 90, 10), Request(1, 0, 90, 10)))
+PAIR = instance_of(100, (0, 90, 10), (0, 90, 10))
 
 Document = dict[str, Any]
 
@@ -159,12 +160,12 @@ def test_no_forged_certificate_exceeds_the_optimum(
 
 
 #: 200 equal requests one after the other: TEL Σ 20·k = 20·200·201/2 = 402,000.
-ROW = Instance("row", 40, tuple(Request(i, 0, 20, 20) for i in range(200)))
+ROW = instance_of(40, *[(0, 20, 20)] * 200)
 #: 10⁹ tokens, so that a window may begin that many rounds before its start.
-WIDE = Instance("wide", 10**9, (Request(0, 0, 10**9 - 2, 2), Request(1, 0, 0, 10**9 - 1)))
+WIDE = instance_of(10**9, (0, 10**9 - 2, 2), (0, 0, 10**9 - 1))
 EARLY = [[0, 10**9 - 2, 1], [1, 0, 1]]
 #: Requests of one token: 10⁵ fit at a time.
-MANY = Instance("many", 10**5, (Request(0, 0, 0, 1), Request(1, 0, 0, 2)))
+MANY = instance_of(10**5, (0, 0, 1), (0, 0, 2))
 
 
 def _states(last: int, tokens: int, price: int) -> Document:
@@ -186,7 +187,7 @@ def _row(last: int) -> Document:
         # Thousands of levels, of which a certificate of 40 characters pays for none.
         (ROW, {"kind": "sweep", "value": 402_000}),
         (
-            Instance("three", 8, tuple(Request(i, 0, 2, 2) for i in range(3))),
+            instance_of(8, *[(0, 2, 2)] * 3),
             {
                 "kind": "sweep",
                 "value": 12,
@@ -213,7 +214,7 @@ def test_an_evaluation_without_end_is_refused(instance: Instance, document: Docu
 
 
 #: Four equal requests; of two alone the optimum is 4 + 7.
-TWINS = Instance("twins", 9, tuple(Request(i, 0, 2, 4) for i in range(4)))
+TWINS = instance_of(9, *[(0, 2, 4)] * 4)
 SWEEP: Document = {"kind": "sweep", "value": 9, "memory": [0, 1, 1], "denominator": 9}
 
 
@@ -248,7 +249,7 @@ def test_the_parts_of_a_certificate_share_what_it_may_take(
 
 def test_a_table_of_patterns_counts_with_its_entries() -> None:
     """A request that fills memory alone has one pattern, in a table of M tokens and M requests."""
-    long = Instance("long", 3000, (Request(0, 0, 0, 3000),))
+    long = instance_of(3000, (0, 0, 3000))
     states = {"knots": [1, 1000], "tokens": [0, 3000], "left": [0, 3000], "table": [1] * 8}
     document = {"kind": "sweep", "value": 1, "states": states}
     with pytest.raises(CertificateError, match="holds more"):

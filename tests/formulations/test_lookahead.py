@@ -23,7 +23,7 @@ from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
 from formulations.lagrangian.rows import PricedRow
 from formulations.valid.lookahead import LookAheadRow
-from instances import Instance, Request
+from instances import Instance
 from tests.engine_batch import solve_batch
 from tests.formulations.relaxed import random_instance
 from tests.oracles.brute_force import brute_force_optimum, fits, hold
@@ -177,7 +177,7 @@ def test_a_small_search_finds_a_row() -> None:
     Three hold 18 tokens at their completion, two 12, one 6: they run alone, or begin 3 rounds
     after one another: then 6 + 3.  So starts at 0, 3, ..., 15 and TEL 45 + 36 = 81 are the best.
     """
-    instance = Instance("six", 9, tuple(Request(i, 0, 0, 6) for i in range(6)))
+    instance = instance_of(9, *[(0, 0, 6)] * 6)
     names = ("bound-dual(lookahead=no)", "bound-dual")
     without, ahead = solve_batch([(instance, name) for name in names], seconds=2)
     assert without.bound < ahead.bound <= brute_force_optimum(instance)
@@ -202,7 +202,7 @@ def test_rows_that_take_too_long_are_told_before(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("denominator", [1, 2**53, 2**62])
 def test_huge_prices_are_added_up_exactly(price: int, denominator: int) -> None:
     """Beyond 64 bits the reader agrees with the oracle: a forged certificate proves no more."""
-    instance = Instance("one", 4, (Request(0, 0, 0, 4),))
+    instance = instance_of(4, (0, 0, 4))
     row = Row(1, 3, (0,), (4,), (price,))
     read = evaluate(instance, _certificate([], [row], denominator))
     assert read == bound(instance, [], [row], denominator) <= 4
@@ -222,7 +222,7 @@ def test_late_prices_are_added_up_exactly(price: int, time: int) -> None:
 @pytest.mark.parametrize("price", [8.4e6, 1e10, 1e300, math.inf, math.nan])
 def test_prices_that_no_denominator_holds_prove_nothing_wrong(price: float) -> None:
     """What is not finite has no bound, and what is large a smaller denominator or none."""
-    instance = Instance("pair", 4, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
+    instance = instance_of(4, (0, 0, 2), (0, 0, 2))
     priced = [PricedRow(LookAheadRow(0, 1, (0, 1)), (2,), (price,))]
     for rows in (priced, [*priced, *_low(1)], [*_low(1), *priced]):
         found = certify_prices(instance, np.zeros(3), None, rows)

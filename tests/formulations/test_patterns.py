@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from formulations.bounds import lp, patterns
 from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Bound, SilentReporter
-from formulations.bounds.patterns import LEVELS, Options, PatternPricing, compute_bound
+from formulations.bounds.patterns import LEVELS, PatternOptions, PatternPricing, compute_bound
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
 from formulations.lagrangian.kernels import most_worth
@@ -254,7 +254,7 @@ def test_the_value_at_a_point_is_that_of_all_starts_and_patterns(
     instance: Instance, threads: int, seed: int
 ) -> None:
     """Whatever the prices, in floating point; and what is kept of it is exact, so no more."""
-    pricing = _pricing(instance, threads=threads, options=Options(knots=6, points=5))
+    pricing = _pricing(instance, threads=threads, options=PatternOptions(knots=6, points=5))
     grids, rng = pricing._grids, np.random.default_rng(seed)
     point = rng.random((len(grids.knots), grids.shape[1] * grids.shape[2])) * (seed % 3)
     table = point.reshape(grids.shape)
@@ -326,7 +326,7 @@ def test_fine_grids_reach_the_exact_pattern_lp(seed: int) -> None:
         instance,
         deadline=time.monotonic() + 20,
         report=SilentReporter(),
-        options=Options(knots=60, points=60),
+        options=PatternOptions(knots=60, points=60),
     )
     assert found.value <= np.ceil(expected - 1e-6)
     assert found.value >= np.ceil(expected - 1e-6) - 1

@@ -31,6 +31,7 @@ from tests.formulations.relaxed import (
     random_prices,
 )
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instance_of
 from tests.tiers import a_few
 
 #: Prices of 0.
@@ -109,7 +110,7 @@ def test_little_memory_proves_nothing_less_and_nothing_more(
 
 def test_what_is_kept_of_each_level_counts_as_memory() -> None:
     """As much as its listener says, which here keeps a hundred times what levels take."""
-    instance = Instance("three", 9, tuple(Request(i, 0, i, 4) for i in range(3)))
+    instance = instance_of(9, *((0, i, 4) for i in range(3)))
     under = network(instance, FREE)
     told: list[int] = []
 
@@ -195,7 +196,7 @@ def test_windows_prove_something_where_beams_or_time_do_not_do(begin: float, fir
 def test_multipliers_raise_the_bound_and_are_certified(latest: int) -> None:
     """Without prices the bound is raised far above the sum of the outputs, and never too far."""
     rows = [(i % 2 * latest, 1 + i % 3, 2 + i) for i in range(6)]
-    instance = Instance("six", 11, tuple(Request(i, *row) for i, row in enumerate(rows)))
+    instance = instance_of(11, *rows)
     optimum = brute_force_optimum(instance)
     found: list[tuple[int, Ints]] = []
     _ascent(

@@ -10,13 +10,13 @@ from formulations.dp import forward
 from formulations.dp.forward import Pass, search
 from formulations.lagrangian.starts import start_costs
 from formulations.valid.windows import start_windows
-from instances import Instance, Request
+from instances import Instance
 from instances.families import am1
 from kvopt.engines.job import tel_of
 from schedules import check_schedule, make_schedule
 from tests.formulations.forward import pass_of
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 from tests.tiers import a_few
 
 SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=7)
@@ -79,7 +79,7 @@ def test_states_are_the_same_however_often_the_clock_is_looked_at(
 
 def test_too_many_requests_are_refused() -> None:
     """A set of requests is one 64-bit word."""
-    instance = Instance("many", 5, tuple(Request(i, 0, 0, 1) for i in range(64)))
+    instance = instance_of(5, *[(0, 0, 1)] * 64)
     with pytest.raises(ValueError, match="at most 63 requests, found 64"):
         _search(instance, [])
 
@@ -90,7 +90,7 @@ def test_a_width_that_keeps_no_state_is_refused(width: int) -> None:
 
     One request of one token runs at a time, so the optimum ends at 1 and 2: a TEL of 3.
     """
-    instance = Instance("two", 1, (Request(0, 0, 0, 1), Request(1, 0, 0, 1)))
+    instance = instance_of(1, (0, 0, 1), (0, 0, 1))
     costs = start_costs(instance, [], [], [])
     with pytest.raises(ValueError, match=f"a width of at least 1, found {width}"):
         search(instance, start_windows(instance, 4), costs, (4, [0, 2]), width)
@@ -104,13 +104,13 @@ def test_far_incumbents_do_not_overflow(tel: int) -> None:
     p_2 + p_3 ≥ 6: 15 + 6.  Scaled by 2⁴⁰ such TELs have more than 64 bits, and what stands for
     "nothing was lost" is a bound of 2⁶² / 2⁴⁰ only.
     """
-    instance = Instance("three", 9, tuple(Request(i, 0, 0, 5) for i in range(3)))
+    instance = instance_of(9, *[(0, 0, 5)] * 3)
     costs = start_costs(instance, [], [], [])
     found = search(instance, start_windows(instance), costs, (tel, [0, 5, tel - 20]), 300)
     assert found is not None
     assert (found.tel, found.bound, found.complete) == (21, 21, True)
     # The known schedule is optimal: all states are dropped, none is lost, and the bound is its TEL.
-    alone = Instance("one", 9, (Request(0, 0, 0, 5),))
+    alone = instance_of(9, (0, 0, 5))
     costs = start_costs(alone, [], [], [])
     found = search(alone, start_windows(alone), costs, (5, [0]), 300)
     assert found is not None

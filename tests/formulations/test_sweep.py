@@ -51,7 +51,7 @@ def large(draw: st.DrawFn) -> Instance:
     rows = draw(st.lists(sizes, min_size=1, max_size=5))
     peak = max(s + o for _, s, o in rows)
     memory = min(draw(st.sampled_from((peak, peak + 1, 3 * peak // 2))), 10**9)
-    return Instance("large", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
+    return instance_of(memory, *rows)
 
 
 @st.composite
@@ -178,7 +178,7 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
     blind = known._replace(keys=np.zeros_like(known.keys))
     width = len(instance)
 
-    def swept_by(each: network_module.Rules, threads: int) -> tuple[int, int]:
+    def swept_by(each: network_module.WindowRules, threads: int) -> tuple[int, int]:
         result = sweep(each, width, Limits(threads, 1e9, _never), keep=True)
         assert result.paths is not None
         length = priced(result.paths, np.zeros(len(found.least), dtype=np.int64), found.least).value
@@ -195,7 +195,7 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
 
 
 #: Two that never run together: (0, 3, 4) and (0, 3, 5) with M = 8: OPT = 4 + 9 = 13.
-PAIR = Instance("pair", 8, (Request(0, 0, 3, 4), Request(1, 0, 3, 5)))
+PAIR = instance_of(8, (0, 3, 4), (0, 3, 5))
 #: Prices of 0.
 FREE = (np.zeros(2, dtype=np.int64), 1)
 
@@ -218,7 +218,7 @@ def test_what_is_forgotten_needs_multipliers() -> None:
 def test_counting_one_kind_after_the_other_is_counting_all() -> None:
     """Split by one kind, then by the rest, leaves paths of the same least length."""
     requests = [(0, 2, 3), (0, 2, 3), (1, 1, 4), (0, 4, 2)]
-    instance = Instance("four", 9, tuple(Request(i, *each) for i, each in enumerate(requests)))
+    instance = instance_of(9, *requests)
     optimum = brute_force_optimum(instance)
     found = _free(instance)
     window = found.window(optimum + 1)
@@ -239,7 +239,7 @@ def test_counting_one_kind_after_the_other_is_counting_all() -> None:
 
 def test_limits_end_a_sweep_without_a_claim() -> None:
     """Time and memory too short: nothing is reported that is not proved."""
-    instance = Instance("six", 20, tuple(Request(i, 0, 1 + i % 3, 4 + i) for i in range(6)))
+    instance = instance_of(20, *((0, 1 + i % 3, 4 + i) for i in range(6)))
     optimum = brute_force_optimum(instance)
     short = [_limits(seconds=-1.0), *(_limits(memory) for memory in np.geomspace(500, 50_000, 9))]
     for limits in short:
@@ -272,30 +272,6 @@ def test_threads_never_share_more_than_there_is(
             under_way.append(shares.reserve())
         assert taken + sum(under_way) <= max(free, 0)
     assert _Shares(100.0, 4).reserve() == 25
-
-
-def test_the_last_window_comes_early_or_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A window below the best schedule's TEL comes as soon as it seems short enough, if it is."""
-    instance = Instance("six", 11, tuple(Request(i, 0, 1 + i % 3, 4 + i % 3) for i in range(6)))
-    optimum, found = brute_force_optimum(instance), _free(instance)
-
-    def targets(last_seconds: float) -> list[int]:
-        steps: list[Step] = []
-        done = search(
-            found, bound=0, below=optimum, limits=_limits(seconds=60.0), on_step=steps.append,
-            last_seconds=last_seconds,
-        )  # fmt: skip
-        assert all(step.bound <= optimum for step in steps)
-        assert done == (steps[-1].bound == optimum)
-        return [step.target for step in steps]
-
-    early, late = targets(1e9), targets(0.0)
-    assert early[-1] == late[-1] == optimum - 1
-    assert early[:-1] == late[: len(early) - 1]
-    assert len(early) < len(late)
-    # Where it is given up windows go on in steps.
-    monkeypatch.setattr(sweep_module, "GIVEN_UP_AFTER", -1.0)
-    assert targets(1e9) == late
 
 
 @pytest.mark.parametrize(
@@ -367,7 +343,7 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
         options += [expected[m - h] + p for h, p in zip(held, paid, strict=True) if h <= m]
         expected[m] = max(options)
     instance = instance_of(memory, *((0, h - 1, 1) for h in held))
-    network = backward_tables.Network(
+    network = backward_tables.ReaderNetwork(
         memory,
         backward_tables.kinds_of(instance, Budget(3, {})),
         pay=np.array([[0, 0, 0], paid]),
@@ -388,7 +364,7 @@ def test_what_completes_is_bounded_in_coarse_units_of_many_tokens() -> None:
     instance = instance_of(10**6, (0, 0, 1), (0, 0, 1), (0, 99_999, 1), (0, 300_000, 1))
     kinds = backward_tables.kinds_of(instance, Budget(4, {}))
     none = np.zeros(3, dtype=np.int64)
-    network = backward_tables.Network(
+    network = backward_tables.ReaderNetwork(
         10**6, kinds, none[None], none, none[None], 0, none[:0].reshape(0, 0, 0), none
     )
     gain, power = backward_tables.gain_of(
@@ -404,7 +380,7 @@ def test_counts_beyond_eight_bits() -> None:
 
     Under the best prices, (150 − t) / 2 a token, nothing would be left to be counted.
     """
-    instance = Instance("many", 4, tuple(Request(i, 0, 1, 1) for i in range(300)))
+    instance = instance_of(4, *[(0, 1, 1)] * 300)
     prices = (np.maximum(148 - np.arange(150), 0), 2)
     optimum = 150 * 151
     for value in (optimum, optimum + 1):
@@ -481,7 +457,7 @@ def test_kinds_are_counted_in_as_many_groups_as_words_need(
     """Counted one after the other or together, the optimum is the same."""
     monkeypatch.setattr(sweep_module, "COMBINATIONS", most)
     assert sweep_module._countable(np.array([2, 2, 2])) == {3: 1, 9: 2, 100: 3}[most]
-    instance = Instance("alike", 7, tuple(Request(i, 0, 1, 1 + i % 3) for i in range(6)))
+    instance = instance_of(7, *((0, 1, 1 + i % 3) for i in range(6)))
     optimum, found = brute_force_optimum(instance), list[Step]()
     free = _free(instance)
     limits = _limits(seconds=60.0)

@@ -16,11 +16,9 @@ MAY_LOOP = {"alpha-greedy"}
 
 
 def run(name: str, instance: Instance, seed: int = 0) -> Schedule | None:
-    """Return the schedule, or None where the policy says that it cannot serve the instance.
-
-    A policy that needs the solution of a relaxation gets the volumes in its place: any numbers
-    will do to test how it uses them.
-    """
+    """Return the schedule, or None where the policy says that it cannot serve the instance."""
+    # A policy that needs the solution of a relaxation gets the volumes in its place: any numbers
+    # will do to test how it uses them.
     policy = policies()[name]
     advice = None
     if isinstance(policy, AdvisedPolicy):

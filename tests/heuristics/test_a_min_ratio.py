@@ -29,10 +29,8 @@ def halved(upper: int) -> Tail:
 
 
 def fluid(tail: Tail, rounds: int) -> list[float]:
-    """Return the starts ν of each round as shares of M, by what is held at the next time.
-
-    Those that started a rounds before and are not finished, p_(a+1) of them, hold a + 1 tokens.
-    """
+    """Return the starts ν of each round as shares of M, by what is held at the next time."""
+    # Those that started a rounds before and are not finished, p_(a+1) of them, hold a + 1 tokens.
     started: list[float] = []
     for t in range(rounds):
         ages = range(1, min(len(tail) - 1, t) + 1)
@@ -42,10 +40,8 @@ def fluid(tail: Tail, rounds: int) -> list[float]:
 
 
 def limit(tail: Tail) -> float:
-    """Return the ratio of random order without cancelling to H-SF, M and then n without end.
-
-    The k-th request starts at k rounds over the mean of ν; H-SF needs n²/(2M)·Σ(2k − 1)·p_k².
-    """
+    """Return the ratio of random order without cancelling to H-SF, M and then n without end."""
+    # The k-th request starts at k rounds over the mean of ν; H-SF needs n²/(2M)·Σ(2k − 1)·p_k².
     rate = float(np.mean(fluid(tail, 4000)[-2000:]))
     return 1 / rate / sum((2 * k - 1) * p * p for k, p in enumerate(tail, 1))
 
@@ -72,10 +68,8 @@ def served(instance: Instance, ties: str = "fresh") -> tuple[Schedule, float]:
 
 @pytest.mark.parametrize("ties", ["fresh", "permutation"])
 def test_theorem_6_fails_without_prompts(ties: str) -> None:
-    """0.45 % of outputs 20: nobody is cancelled, the ratio is 1.8, and 1.475 is stated.
-
-    θ = 0.0045·(210 − 1) = 0.9405, so the limit is 1.9405 / (1 + 0.0045²·399).
-    """
+    """0.45 % of outputs 20: nobody is cancelled, the ratio is 1.8, and 1.475 is stated."""
+    # θ = 0.0045·(210 − 1) = 0.9405, so the limit is 1.9405 / (1 + 0.0045²·399).
     instance = drawn(RARE, n=25_000, memory=250)
     schedule, ratio = served(instance, ties)
     assert sum(map(bool, schedule.attempts or ())) <= 5
@@ -116,10 +110,8 @@ def test_no_logarithm() -> None:
 
 @pytest.mark.parametrize(("upper", "memory", "least"), [(5, 1000, 1.75), (20, 2000, 3.8)])
 def test_the_limit_is_approached(upper: int, memory: int, least: float) -> None:
-    """Measured at n = 15 M: above the stated ratio, near the limit (1.97 and 4.88).
-
-    At n = 15 M the first and last u rounds, in which long ones come up or run out, still count.
-    """
+    """Measured at n = 15 M: above the stated ratio, near the limit (1.97 and 4.88)."""
+    # At n = 15 M the first and last u rounds, in which long ones come up or run out, still count.
     tail = halved(upper)
     schedule, ratio = served(drawn(tail, 15 * memory, memory))
     assert sum(map(bool, schedule.attempts or ())) < 0.01 * 15 * memory
@@ -138,10 +130,8 @@ def test_the_worst_mix() -> None:
 
 @pytest.mark.parametrize("last", [False, True])
 def test_lemma_1_fails_on_four_requests(last: bool) -> None:
-    """M = 4, outputs 1, 1, 2, 2: nobody is cancelled; by the lemma, one of the long ones.
-
-    At time 1 all four hold 4 tokens, two complete, and at time 2 the others hold 4.
-    """
+    """M = 4, outputs 1, 1, 2, 2: nobody is cancelled; by the lemma, one of the long ones."""
+    # At time 1 all four hold 4 tokens, two complete, and at time 2 the others hold 4.
     instance = instance_of(4, *((0, 0, o, 1, 2) for o in (1, 1, 2, 2)))
     schedule = a_min(instance, [1] * 4, max if last else min)
     assert schedule.starts == (0, 0, 0, 0)

@@ -50,7 +50,7 @@ def test_a_difference_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_what_is_no_ledger_is_refused(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A damaged file is bad usage, told in one line."""
+    """A damaged file is bad usage, in one line."""
     path = tmp_path / "bad.json"
     path.write_text(text)
     assert main([str(path)]) == 2

@@ -116,14 +116,14 @@ def test_a_search_begins_with_the_best_number_of_passes() -> None:
     search = Search(columns, instance.memory, known, seed=0)
     search.pass_over(order, Budget(seconds=1e-9))
     assert search.best_total == min(sums[0], known.sum())
-    told: list[int] = []
+    stated: list[int] = []
 
-    def tell(starts: Any, _: Any) -> None:
+    def report(starts: Any, _: Any) -> None:
         assert check_schedule(instance, make_schedule(instance, starts.tolist(), "")).valid
-        told.append(int(starts.sum()))
+        stated.append(int(starts.sum()))
 
-    improve_starts(columns, instance.memory, known, Budget(moves=1), seed=0, on_better=tell)
-    assert told[0] <= min(sums)
+    improve_starts(columns, instance.memory, known, Budget(moves=1), seed=0, on_better=report)
+    assert stated[0] <= min(sums)
 
 
 @st.composite
@@ -139,7 +139,7 @@ def _workers(draw: st.DrawFn) -> list[tuple[int, int, int]]:
 def _fits(
     active: list[tuple[int, int, int]], start: int, prompt: int, length: int, memory: int
 ) -> bool:
-    """Tell whether M suffices at every time of a candidate's run."""
+    """Return whether M suffices at every time of a candidate's run."""
     return all(
         prompt + time - start + sum(s + time - p for p, s, end in active if p < time <= end)
         <= memory

@@ -60,14 +60,14 @@ def slack(instance: Instance) -> float:
 def test_what_is_claimed() -> None:
     """These policies, and no other, have a guarantee; each names its source in one line."""
     assert sorted(name for name, _ in AGAINST_OPT) == ["h-sf", "h-sf", "mc-sf", "mc-sf", "svf"]
-    told = {name: policy.guarantee for name, policy in policies().items() if policy.guarantee}
-    assert set(told) == {
+    lines = {name: policy.guarantee for name, policy in policies().items() if policy.guarantee}
+    assert set(lines) == {
         *("a-ell", "a-max", "a-random", "a-switch"),
         *("h-sf", "mc-sf", "sorted-f-exact", "svf"),
     }
-    assert all("\n" not in line and "TEL/" in line for line in told.values())
-    assert all(f"({each.source})" in told[name] for name, each in CLAIMED)
-    assert all(words.words in told[name] for name, each in CLAIMED for words in each.assumptions)
+    assert all("\n" not in line and "TEL/" in line for line in lines.values())
+    assert all(f"({each.source})" in lines[name] for name, each in CLAIMED)
+    assert all(words.words in lines[name] for name, each in CLAIMED for words in each.assumptions)
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,8 @@ def test_kept_with_prompts(name: str, share: float) -> None:
 
 @pytest.mark.parametrize("name", ["a-ell", "a-switch"])
 def test_not_claimed_with_prompts(name: str) -> None:
-    """With s > 0 the ratio of C Theorem 7 is exceeded by far, so nothing is claimed.
-
-    It was stated for any s: 1.214, and 15/50 is below 0.38.
-    """
+    """With s > 0 the ratio of C Theorem 7 is exceeded by far, so nothing is claimed."""
+    # It was stated for any s: 1.214, and 15/50 is below 0.38.
     instance, least = two_points(prompt=100, lower=15, upper=50, memory=1500), 1.35
     assert least < against_h_sf(name, instance)
     assert stated(name, instance) + slack(instance) < least

@@ -64,7 +64,7 @@ def test_a_min_with_fresh_ties_equals_the_literal_transcription(
 def test_switch_threshold_is_exact() -> None:
     """Quotients of Fibonacci numbers F(2k) / F(2k + 2) approach α* from below, odd ones above."""
     # F(k)² − F(k−2)·F(k+2) = (−1)^k, so F(k) / F(k+2) lies below (3 − √5)/2 for even k; at k = 42
-    # the quotient differs from the threshold by less than a float can tell.
+    # the quotient differs from the threshold by less than a float can show.
     numbers = [1, 1]
     while len(numbers) < 50:
         numbers.append(numbers[-1] + numbers[-2])
@@ -76,7 +76,7 @@ def test_switch_threshold_is_exact() -> None:
 @given(instance=predicted(max_requests=7), seed=st.integers(0, 5))
 @settings(max_examples=50, deadline=None)
 def test_requests_to_come_change_nothing(name: str, instance: Instance, seed: int) -> None:
-    """A request added behind all others, after all have begun, changes no draw and no start."""
+    """A request added behind all others, after all have started, changes no draw and no start."""
     before = run(name, instance, seed)
     late = Request(99, max(before.starts) + 1, 0, 1, 1, 1)
     longer = Instance("longer", instance.memory, (*instance.requests, late))
@@ -111,7 +111,7 @@ def test_a_min_by_hand() -> None:
     instance = simple(6, [3, 3], output_lower=1, output_upper=5)
     # Both hold 2 at time 1 and 3 at time 2, which is M; at round 2 they would need 8 at time 3.
     # One is cancelled with 2 tokens made; at round 2 the other is believed to end at 3, holding
-    # 4 tokens, beside which 1 + 1 fit: it starts again at once.
+    # 4 tokens, next to which 1 + 1 fit: it starts again at once.
     schedule = run("a-min", instance)
     assert sorted(schedule.starts) == [0, 2]
     assert sorted(schedule.attempts or ()) == [(), ((0, 2),)]
@@ -121,7 +121,7 @@ def test_a_ell_by_hand() -> None:
     """M = 10, s = 0, o = (2, 5, 2) in {2, 5}: the long one is cancelled at round 2, then last."""
     instance = simple(10, [2, 5, 2], prompt=0, output_lower=2, output_upper=5)
     # All three hold 2·3 = 6 tokens at time 2.  There the short ones complete and the long one,
-    # unfinished with 2 tokens, starts again with nothing beside it.
+    # unfinished with 2 tokens, starts again with nothing next to it.
     schedule = run("a-ell", instance)
     assert schedule.starts == (0, 2, 0)
     assert schedule.attempts == ((), ((0, 2),), ())
@@ -139,22 +139,18 @@ def mean_ratio(name: str, instance: Instance, seeds: range, **values: str) -> fl
 
 
 def test_theorem_6_fails_with_one_permutation() -> None:
-    """One random order for all rounds exceeds the bound of C Theorem 6, and not for a small M.
-
-    What is cancelled first is also admitted first, and cancelled again: α = 1/2 gives 1.25 in the
-    theorem; the measured ratio is 1.48 to 1.50 at M = 2,000, 8,000 and 32,000.
-    """
+    """One random order for all rounds exceeds the bound of C Theorem 6, and not for a small M."""
+    # What is cancelled first is also admitted first, and cancelled again: α = 1/2 gives 1.25 in the
+    # theorem; the measured ratio is 1.48 to 1.50 at M = 2,000, 8,000 and 32,000.
     instance = two_point.generate(n=7500, memory=2000, lower=10, upper=20, long_share=0.7)
     assert mean_ratio("a-min", instance, range(2), ties="permutation") > 1.4
     assert mean_ratio("a-min", instance, range(2), ties="fresh") < 1.25
 
 
 def test_draws_are_apart_from_those_of_an_instance() -> None:
-    """A policy and an instance with the same seed draw nothing in common.
-
-    The raw words of one seed would give a random order that follows the outputs; with seed 0 the
-    ratio of A_min on such an instance was 2.09 instead of 1.06.
-    """
+    """A policy and an instance with the same seed draw nothing in common."""
+    # The raw words of one seed would give a random order that follows the outputs; with seed 0 the
+    # ratio of A_min on such an instance was 2.09 instead of 1.06.
     instance = two_point.generate(n=3000, memory=400, lower=2, upper=20, long_share=0.1, seed=3)
     long = instance.outputs > 2
     assert abs(np.corrcoef(long, draws(3, 3000))[0, 1]) < 0.1

@@ -99,10 +99,9 @@ def changes(draw: st.DrawFn) -> tuple[Instance, Ints, Ints, Any]:
 def test_a_changed_list_is_decoded_as_defined(
     rounds: int, change: tuple[Instance, Ints, Ints, Any]
 ) -> None:
-    """From the first change on, to where nothing changes any more: Σ starts and all that is kept.
-
-    Both ways to keep the worker are held against a decoding round after round that shares nothing.
-    """
+    """From the first change to where nothing changes any more: Σ starts and all that is kept."""
+    # Both ways to keep the worker are held against a decoding round after round that shares
+    # nothing.
     instance, order, delays, (kind, a, b, length) = change
     walk, columns = walk_of(instance, order.copy(), delays.copy())
     trial = spaces(len(instance), rounds)
@@ -121,7 +120,7 @@ def test_a_changed_list_is_decoded_as_defined(
     compiled(annealing.keep)(walk, columns, first, last, until, shift, trial)
     for name, kept, right in zip(walk._fields, walk, expected, strict=True):
         assert kept.tolist() == right.tolist(), name
-    # Above the threshold the value only tells that it is above.
+    # Above the threshold the value only says that it is above.
     assert evaluate(*arguments, total - 1, ALL, trial)[0] > total - 1
 
 
@@ -187,19 +186,21 @@ def test_hundreds_of_small_schedules_pass_the_checker(draws: int) -> None:
         instance = drawn(rng)
         order = rng.permutation(len(instance))
         start = run_in_order(instance, order, "list")
-        told: list[int] = []
+        stated: list[int] = []
 
-        def tell(starts: Ints, _: Ints, instance: Instance = instance, told: Any = told) -> None:
-            schedule = make_schedule(instance, starts.tolist(), "told")
-            told.append(schedule.tel)
+        def report(
+            starts: Ints, _: Ints, instance: Instance = instance, stated: Any = stated
+        ) -> None:
+            schedule = make_schedule(instance, starts.tolist(), "stated")
+            stated.append(schedule.tel)
             assert check_schedule(instance, schedule).valid
 
         begin = np.array(start.starts, dtype=np.int64)
-        starts, _ = improved(instance, begin, Budget(moves=150), seed=case, on_better=tell)
+        starts, _ = improved(instance, begin, Budget(moves=150), seed=case, on_better=report)
         schedule = make_schedule(instance, starts.tolist(), "found")
         assert check_schedule(instance, schedule).valid
-        assert told == sorted(set(told), reverse=True)
-        assert schedule.tel == min([start.tel, *told])
+        assert stated == sorted(set(stated), reverse=True)
+        assert schedule.tel == min([start.tel, *stated])
 
 
 @pytest.mark.parametrize(("draws", "most"), a_few([(15, 14), (60, 58)], 1))
@@ -254,11 +255,9 @@ def test_one_request_and_sums_beyond_words_are_left_alone() -> None:
 
 
 def test_a_request_may_wait_for_a_later_one() -> None:
-    """A schedule that no list has without delays is reached, and its delays are kept.
-
-    M = 6.  (s, o) = (2, 2) holds 3, 4 and (1, 3) holds 2, 3, 4: started together the two hold
-    4 + 3 = 7 tokens in the second round, so the second to be taken waits, whoever it is.
-    """
+    """A schedule that no list has without delays is reached, and its delays are kept."""
+    # M = 6.  (s, o) = (2, 2) holds 3, 4 and (1, 3) holds 2, 3, 4: started together the two hold 4 +
+    # 3 = 7 tokens in the second round, so the second to be taken waits, whoever it is.
     instance = Instance("wait", 6, (Request(0, 0, 2, 2), Request(1, 0, 1, 3)))
     search = Search(columns_of(instance), 6, np.array([0, 4]), seed=0)
     assert search.total == 4

@@ -44,10 +44,8 @@ def test_same_seed_same_schedule(name: str, instance: Instance, seed: int) -> No
 
 @pytest.mark.parametrize("name", sorted(set(RANDOM) - {"local-search"}))
 def test_some_seeds_differ(name: str) -> None:
-    """Where sixty requests behind one interval crowd the memory; the search may find one only.
-
-    With 20 / 50, above (3 − √5)/2, A_switch is A_min, which draws.
-    """
+    """Where sixty requests behind one interval crowd the memory; the search may find one only."""
+    # With 20 / 50, above (3 − √5)/2, A_switch is A_min, which draws.
     sizes = np.random.default_rng(7).integers(20, 50, (60, 2)).tolist()
     instance = instance_of(100, *((0, s, o, 20, 50) for s, o in sizes))
     values = {"order": "random"} if name == "sglang-ratio" else {}

@@ -89,8 +89,8 @@ def test_ranges_of_the_paper() -> None:
 
 def test_deciles_of_all_outputs() -> None:
     """Ten classes of two; equal outputs are of one class, that of the first of them."""
-    told = ends(outputs_only(5000, *range(10, 210, 10)), "deciles")
-    assert told == [(max(1, high - 19), high) for high in range(20, 201, 20) for _ in range(2)]
+    stated = ends(outputs_only(5000, *range(10, 210, 10)), "deciles")
+    assert stated == [(max(1, high - 19), high) for high in range(20, 201, 20) for _ in range(2)]
     # The tenths of 3, 3, 3, 3, 8, 9 end at places 1, 2, 2, 3, 3, 4, 5, 5, 6, 6.
     assert ends(outputs_only(20, 8, 3, 3, 9, 3, 3), "deciles") == [
         (4, 8),
@@ -113,7 +113,7 @@ def test_relative_ends_are_not_rounded_twice(x: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"),
+    ("low", "high", "stated"),
     [
         (5, 40, r"found \[5, 40\] for request id 0, which makes 2 tokens$"),
         (1, 20, r"found \[1, 20\] for request id 2, which makes 40 tokens$"),
@@ -122,11 +122,11 @@ def test_relative_ends_are_not_rounded_twice(x: float) -> None:
     ],
 )
 def test_an_interval_that_does_not_hold_an_output_is_refused(
-    low: int, high: int, told: str
+    low: int, high: int, stated: str
 ) -> None:
     """It is not moved to the output, which would reveal it; the first such request is named."""
     instance = outputs_only(100, 2, 10, 40)
-    with pytest.raises(NotApplicableError, match=told):
+    with pytest.raises(NotApplicableError, match=stated):
         ends(instance, "interval", low=low, high=high)
     assert ends(instance, "interval", low=2, high=40) == [(2, 40)] * 3
 
@@ -184,10 +184,10 @@ def test_equal_predictions_equal_decisions(
 
 @pytest.mark.parametrize("name", BLIND)
 def test_blind_policies_are_those_that_no_prediction_changes(name: str) -> None:
-    """What is declared to use nothing of the outputs does; all others use what they are told."""
+    """Policies declared blind use nothing of the outputs; all others use their predictions."""
     outputs = (9, 1, 7, 2, 5, 3, 8, 4, 6, 2, 1, 9)
     instance = instance_of(24, *((i // 3, 1 + i % 4, o) for i, o in enumerate(outputs)))
-    told: list[tuple[str, Values]] = [
+    stated: list[tuple[str, Values]] = [
         ("exact", {}),
         ("interval", {"low": 1, "high": 9}),
         ("bins", {"width": 4}),
@@ -198,7 +198,7 @@ def test_blind_policies_are_those_that_no_prediction_changes(name: str) -> None:
             instance,
             Setting(prediction=PREDICTIONS[model], prediction_values=values),
         )
-        for model, values in told
+        for model, values in stated
     ]
     different = {(each.starts, each.attempts) for each in schedules}
     assert (len(different) == 1) == policies()[name].blind

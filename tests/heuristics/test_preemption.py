@@ -36,10 +36,8 @@ def test_machine_time_adds_up_round_by_round() -> None:
 
 
 def test_a_long_prompt_is_much_work_where_prefills_are_dear() -> None:
-    """Volumes 9 + 1 = 10 and 3 + 4 + 5 + 6 = 18, but a prefill of 9 costs 9 s, one of 2 costs 2 s.
-
-    Only one fits into M = 10.  ``svf`` begins with the long prompt, ``swf`` with the short one.
-    """
+    """Volumes 9 + 1 = 10 and 3 + 4 + 5 + 6 = 18, but a prefill of 9 costs 9 s, of 2 it costs 2."""
+    # Only one fits into M = 10.  ``svf`` begins with the long prompt, ``swf`` with the short one.
     instance = instance_of(10, (0, 9, 1), (0, 2, 4), time_unit="second")
     dear = "linear(base=1,prefill=1000,square=0,decode=1,read=0)"
     assert _run("svf", instance, dear).starts == (0, 1)
@@ -47,16 +45,14 @@ def test_a_long_prompt_is_much_work_where_prefills_are_dear() -> None:
     assert _run("swf", instance, "unit").starts == _run("svf", instance, "unit").starts
 
 
-#: (0, 8) holds 1 to 8 of M = 8; (3, 1) arrives at 4 and does not fit beside it then.
+#: (0, 8) holds 1 to 8 of M = 8; (3, 1) arrives at 4 and does not fit next to it then.
 EXCHANGE = Instance("exchange", 8, (Request(0, 0, 0, 8), Request(1, 4, 3, 1)))
 
 
 def test_who_has_much_less_left_goes_first() -> None:
-    """At 4 the first has 5 + 6 + 7 + 8 = 26 left, the second 4: they exchange up to a factor of 6.
-
-    The second fits at 4 beside it (5 + 4 > 8 tokens: no).  It ends at 5, the other goes on with the
-    4 tokens that it kept and ends at 9: 9 + 1 = 10.  Without an exchange 8 + 5 = 13.
-    """
+    """At 4 the first has 5 + 6 + 7 + 8 = 26 left, the second 4: they exchange up to factor 6."""
+    # The second does not fit at 4 (5 + 4 > 8 tokens).  It ends at 5, the other goes on with
+    # the 4 tokens that it kept and ends at 9: 9 + 1 = 10.  Without an exchange 8 + 5 = 13.
     exchanged = _run("srpt", EXCHANGE, factor=6)
     assert (exchanged.tel, exchanged.kept) == (10, ((0, 4), (0,)))
     assert _run("srpt", EXCHANGE, factor=7).tel == 13

@@ -1,4 +1,4 @@
-"""Every policy against its transcription, found by name: a new policy without one is told."""
+"""Every policy against its transcription, found by name: a new policy without one is named."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def test_every_policy_has_a_transcription() -> None:
 def test_the_docstring_points_to_it(name: str) -> None:
     """It names the file in which the function of the policy's name stands, or says none."""
     source = ROOT / "heuristics/policies" / f"{name.replace('-', '_')}.py"
-    (told,) = re.findall(r"^Reference: (.+)$", source.read_text(encoding="utf-8"), re.MULTILINE)
+    (stated,) = re.findall(r"^Reference: (.+)$", source.read_text(encoding="utf-8"), re.MULTILINE)
     if name in WITHOUT:
-        assert told.startswith("none")
+        assert stated.startswith("none")
         return
-    path = told.strip("`.")
+    path = stated.strip("`.")
     assert path == references()[name].__module__.replace(".", "/") + ".py"
     assert (ROOT / path).is_file()
 

@@ -15,7 +15,7 @@ SLOW, FAST, UNIT = map(parse_batch_time, ("affine(1000,500)", "affine(500,250)",
 
 
 class Fake(Rules):
-    """Rules of a test: starts what waits as long as it is told to, evicts as it is told to."""
+    """Rules of a test, which start and evict as its functions say."""
 
     def __init__(
         self,
@@ -249,10 +249,8 @@ def test_affine_batch_time_by_hand() -> None:
 
 
 def test_an_idle_worker_waits_for_the_next_arrival() -> None:
-    """In real time an empty worker begins its next round when a request arrives, fraction or not.
-
-    In unit rounds too, where arrivals are integers.
-    """
+    """In real time an empty worker begins its next round when a request arrives, at any time."""
+    # In unit rounds too, where arrivals are integers.
     for arrivals, batch_time in (((0.25, 7.75), UNIT), ((1, 8), UNIT), ((1, 8), None)):
         requests = [(arrival, 0, 1) for arrival in arrivals]
         trace = run_fake(Fake(everything), requests, batch_time=batch_time)
@@ -260,7 +258,7 @@ def test_an_idle_worker_waits_for_the_next_arrival() -> None:
         assert trace.begins == [arrival * ticks for arrival in arrivals]
         assert trace.completions == [(arrival + 1) * ticks for arrival in arrivals]
         assert trace.rounds == 2
-        # Rounds 0 and 1 begin late; in unit rounds there is nothing to tell.
+        # Rounds 0 and 1 begin late; in unit rounds there is nothing to say.
         assert trace.gaps == ([] if batch_time is None else list(enumerate(trace.begins)))
         # So where rules hold back what waits until something arrives.
         holding = Fake(lambda waiting, state: waiting if len(waiting) == 2 or state.starts else [])

@@ -65,57 +65,6 @@ def test_alpha_greedy_clears_everything() -> None:
     assert schedule.attempts == (((0, 2),), ((0, 2),), ((1, 1),))
 
 
-def test_vllm_by_hand() -> None:
-    """The last admitted is preempted, keeps its tokens, and goes on before younger requests."""
-    # M = 6, s = 0, o = 4, 3, 1; the third arrives at 2.  Both run from 0: 2 tokens at time 1, 4
-    # at 2, 6 at 3.  At 2 the third would need a seventh token: it waits.  At 3 the second
-    # completes; the first holds 4 at time 4, the third 1.
-    assert run("vllm-v1", instance_of(6, (0, 0, 4), (0, 0, 3), (2, 0, 1))).starts == (0, 0, 3)
-    # M = 5: at 2 they would hold 3 + 3 = 6 at time 3, so the second is preempted with 2 tokens and
-    # nothing is admitted, though 3 + 1 tokens would fit for the third.  At 3 the head needs
-    # 0 + 2 + 1 = 3 beside 4: waits.  At 4 the first completes; the second makes its third token
-    # at 5, the third runs beside it.  Its start counts from where it would have begun: 4 - 2.
-    schedule = run("vllm-v1", instance_of(5, (0, 0, 4), (0, 0, 3), (2, 0, 1)))
-    assert schedule.starts == (0, 2, 4)
-    assert schedule.attempts == ((), ((0, 2),), ())
-    assert schedule.kept == ((0,), (0, 2), (0,))
-    # TEL: 4 + 5 + (5 - 2).
-    assert schedule.tel == 12
-
-
-def test_vllm_counts_blocks() -> None:
-    """Memory is counted in whole blocks: M = 7 has 3 blocks of 2 tokens."""
-    # o = 3 each, s = 0: with blocks of 2 both need 2 blocks for their third token, 4 > 3, so the
-    # second is preempted at 2 although 3 + 3 = 6 tokens would fit into 7; it goes on at 3.
-    instance = instance_of(7, (0, 0, 3), (0, 0, 3))
-    assert run("vllm-v1", instance).starts == (0, 0)
-    schedule = run("vllm-v1(block=2)", instance)
-    assert schedule.attempts == ((), ((0, 2),))
-    assert schedule.starts == (0, 1)
-    # A request of 7 tokens fits into M and not into 3 blocks of 2.
-    with pytest.raises(NotApplicableError, match="3 blocks of 2 tokens"):
-        run("vllm-v1(block=2)", instance_of(7, (0, 0, 7)))
-
-
-def test_vllm_budget_limit_and_watermark() -> None:
-    """Each of the three limits on admission holds requests back by itself."""
-    prompts = instance_of(100, *[(0, 4, 3)] * 3)
-    assert run("vllm-v1", prompts).starts == (0, 0, 0)
-    # 8 tokens a round: two prompts at 0; at 1 two decode tokens leave 6, enough for the third.
-    assert run("vllm-v1(budget=8)", prompts).starts == (0, 0, 1)
-    # 5 tokens a round: a prompt of 4 goes beside one decode token, not beside two: waits for 3.
-    assert run("vllm-v1(budget=5)", prompts).starts == (0, 1, 3)
-    # 4 tokens a round: each goes alone.  A budget of 3 has never room for a prompt of 4.
-    assert run("vllm-v1(budget=4)", prompts).starts == (0, 3, 6)
-    with pytest.raises(NotApplicableError, match="needs a budget of 4 tokens"):
-        run("vllm-v1(budget=3)", prompts)
-    assert run("vllm-v1(running=2)", prompts).starts == (0, 0, 3)
-    # M = 15 takes 5 + 5 + 5 tokens at time 1; a share of 0.2 keeps 3 of them free.
-    tight = instance_of(15, *[(0, 4, 1)] * 3)
-    assert run("vllm-v1", tight).starts == (0, 0, 0)
-    assert run("vllm-v1(watermark=0.2)", tight).starts == (0, 0, 1)
-
-
 def test_vllm_counts_as_the_engine() -> None:
     """The newest token has no slot yet, and one block is the null block."""
     # M = 7 in tokens: a prompt of 2 and two output tokens hold 3 and 4, two such 6 and 8 > 7.
@@ -216,7 +165,7 @@ def test_nested_wait_leaves_at_the_end_of_its_segment() -> None:
     # M = 8, s = 0, o = 4 and 3, segment 2, scale 1.  Volumes up to the end of segment 1 are
     # 1 + 2 = 3 each: n_1 = ceil(8·2/6) = 3 > 2, but the worker is empty: both start at 0.  At 2
     # both leave with 2 tokens and enter segment 2 (3 + 4 = 7 each): n_2 = ceil(8·2/20) = 1, the
-    # first goes on (4 at its end), the second would make 8 beside it: 4 + 4 fits M = 8, but only
+    # first goes on (4 at its end), the second would make 8 next to it: 4 + 4 fits M = 8, but only
     # one may start in a round.  At 3: 4 + 3 = 7, then the second alone: starts, a round late.
     both = run("nested-wait(segment=2)", instance_of(8, (0, 0, 4), (0, 0, 3)))
     assert both.starts == (0, 1)

@@ -121,7 +121,7 @@ def test_long_lists_are_read_in_pieces() -> None:
 
 
 def test_shares_of_long_requests_are_compared_exactly() -> None:
-    """Shares that differ by less than a double can tell are still put in order."""
+    """Shares that differ by less than a double can show are still put in order."""
     # (2y − 1)/(2y + 1) < y/(y + 1), with a gap of about 1/(2y²), so both are equal as doubles,
     # and a stable sort of doubles would leave the smaller output y first.
     y = 4 * 10**8

@@ -1,4 +1,4 @@
-"""What a policy's transcription needs, so that any of them can be run beside its policy."""
+"""What a policy's transcription needs, so that any of them can be run with its policy."""
 
 from __future__ import annotations
 

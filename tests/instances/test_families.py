@@ -277,7 +277,7 @@ def test_mixed_prompts_have_two_modes() -> None:
 
 
 def _triples_with_sum(numbers: list[int], target: int) -> bool:
-    """Tell whether some three of the numbers (at different places) sum to the target."""
+    """Return whether some three of the numbers (at different places) sum to the target."""
     counts = Counter(numbers)
     for a in counts:
         for b in counts:
@@ -402,14 +402,10 @@ def test_geometric_outputs_decay() -> None:
     assert (outputs.min(), outputs.max()) == (1, 10)
     assert _predictions(geometric.generate()) == {(1, 100)}
     assert set(geometric.generate(p=1.0).outputs.tolist()) == {1}
-
-
-def test_linearly_weighted_geometric_outputs() -> None:
-    """P(o = k) is k·p²·q^(k-1) up to the normalisation over 1..u (u = 100: 0.9997 of the mass)."""
+    # LG(p): k·p²·q^(k-1), with the mean (1 + q) / (1 - q); u = 100 has 0.9997 of the mass.
     _, outputs = _pooled("linearly-weighted-geometric")
     for k in (1, 2, 10, 20):
         assert (outputs == k).mean() == pytest.approx(k * 0.01 * 0.9 ** (k - 1), abs=0.012)
-    # The mean of LG(p) is (1 + q) / (1 - q) = 19.
     assert outputs.mean() == pytest.approx(19, abs=1)
     assert _predictions(linearly_weighted_geometric.generate()) == {(1, 100)}
 

@@ -166,12 +166,12 @@ def _replaced(old: str, new: str) -> str:
 _SECOND = "request 1 (id 3), field "
 
 
-def _field(key: str, value: object, told: str) -> tuple[str, str]:
-    return _with(key, value), f"field {key}: Input should be {told}"
+def _field(key: str, value: object, stated: str) -> tuple[str, str]:
+    return _with(key, value), f"field {key}: Input should be {stated}"
 
 
-def _second(key: str, value: object, told: str, place: str = _SECOND) -> tuple[str, str]:
-    return _request(key, value), f"{place}{key}: Input should be {told}"
+def _second(key: str, value: object, stated: str, place: str = _SECOND) -> tuple[str, str]:
+    return _request(key, value), f"{place}{key}: Input should be {stated}"
 
 
 #: What the file holds (text or bytes), and how the message goes on after the path.
@@ -179,24 +179,16 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "expected JSON, found an empty file"),
     "not JSON": ("memory: 5", "no valid JSON at line 1, column 1: expecting value"),
     "cut off": (json.dumps(GOOD)[:-3], "no valid JSON at line 1, column "),
-    "text after it": (json.dumps(GOOD) + "{}", "no valid JSON at line 1, column "),
     "binary": (
         b"\x89PNG\r\n\x1a\n\x00\xff",
         "cannot be read: expected text in UTF-8, found byte 0x89",
     ),
-    "null bytes": (b"\0" * 40, "no valid JSON at line 1, column 1: expecting value"),
     "keys without quotes": (
         "{\n memory: 5}",
         "no valid JSON at line 2, column 2: expecting property name enclosed in double quotes",
     ),
-    "no end of a text": (
-        '{"memory',
-        "no valid JSON at line 1, column 2: unterminated string start",
-    ),
     "a list": ("[1]", "expected a JSON object, found a list"),
-    "a number": ("5", "expected a JSON object, found 5"),
     "deep list": ("[" * 100_000, "expected JSON of the format, found too deep a nesting"),
-    "deep object": ('{"a":' * 100_000, "expected JSON of the format, found too deep a nesting"),
     "no schema": (_without("schema"), 'field schema: expected "kvopt.instance/1", found none'),
     "wrong schema": (_with("schema", "kvopt.schedule/1"), 'field schema: expected "kvopt.instance'),
     "schema no text": (_with("schema", 1), 'field schema: expected "kvopt.instance/1", found 1'),

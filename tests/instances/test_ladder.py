@@ -61,8 +61,8 @@ def test_a_size_holds_the_requests_of_the_one_before() -> None:
     """What docs/formats.md says of families that arrive at 0, but for mix80-20."""
     drawn: dict[str, list[Instance]] = {}
     for rung in ladder().values():
-        told = rung.last_arrival == 0 and not rung.family.startswith("mix80-20")
-        if told and rung.seed == 0 and rung.n <= 500:
+        stated = rung.last_arrival == 0 and not rung.family.startswith("mix80-20")
+        if stated and rung.seed == 0 and rung.n <= 500:
             drawn.setdefault(rung.family, []).append(rung.draw())
     assert min(map(len, drawn.values())) > 1
     for sizes in drawn.values():

@@ -23,7 +23,7 @@ TINY = {path: instance for path, instance in LIBRARY.items() if path.startswith(
 
 @pytest.mark.parametrize("command", [library_module.main, schedule_schema_main])
 def test_the_check_commands_agree(command: object, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every generated file stands byte for byte as committed, and no other beside them."""
+    """Every generated file stands byte for byte as committed, and no other with them."""
     assert callable(command)
     assert command(["--check"]) == 0
     assert "none of them differed" in capsys.readouterr().out

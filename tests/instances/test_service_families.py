@@ -68,7 +68,7 @@ def mixed(chat: Length, summary: Length) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize(
-    ("shares", "family", "told"),
+    ("shares", "family", "stated"),
     [
         (shares_of(CHAT_PROMPT), "chat", ("40.9", "4,621", "12")),
         (shares_of(CHAT_OUTPUT), "chat", ("84.9", "9,638", "51")),
@@ -82,12 +82,12 @@ def mixed(chat: Length, summary: Length) -> NDArray[np.float64]:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_the_docstring_tells_the_moments(
-    shares: NDArray[np.float64], family: str, told: tuple[str, str, str]
+    shares: NDArray[np.float64], family: str, stated: tuple[str, str, str]
 ) -> None:
     """Mean, variance and median of the law as it is drawn, from its distribution function."""
     module = import_module(f"instances.families.{family.replace('-', '_')}")
     page = " ".join(str(module.__doc__).split())
-    for value, text in zip(moments(shares), told, strict=True):
+    for value, text in zip(moments(shares), stated, strict=True):
         if text:
             digits = len(text.partition(".")[2])
             assert f"{value:,.{digits}f}" == text
@@ -115,10 +115,8 @@ def test_chat_has_the_published_moments(law: Gamma, mean: float, variance: float
     ],
 )
 def test_draws_follow_the_law(name: str, prompt: Length, output: Length) -> None:
-    """20,000 draws: no share of lengths up to any is further off than 2.2 / √n (Kolmogorov).
-
-    Under the law that is exceeded once in 8,000 times: 2·exp(−2·2.2²).
-    """
+    """20,000 draws: no share of lengths up to any is further off than 2.2 / √n (Kolmogorov)."""
+    # Under the law that is exceeded once in 8,000 times: 2·exp(−2·2.2²).
     instance = families()[name].generate(seed=0, n=20_000)
     for lengths, law in ((instance.prompts, prompt), (instance.outputs, output)):
         shares = shares_of(law)
@@ -176,10 +174,8 @@ def test_the_worst_mix_is_counted_off() -> None:
 
 
 def test_shortest_first_on_the_worst_mix_is_the_formula() -> None:
-    """TEL of H-SF against n²/(2M)·x'Bx of the paper, within 5 % for n = 4,000 and M = 400.
-
-    x'Bx is the sum over pairs of min(i, j)².
-    """
+    """TEL of H-SF against n²/(2M)·x'Bx of the paper, within 5 % for n = 4,000 and M = 400."""
+    # x'Bx is the sum over pairs of min(i, j)².
     n, memory, upper = 4000, 400, 20
     instance = families()["worst-mix"].generate(n=n, memory=memory, upper=upper)
     share = np.bincount(instance.outputs, minlength=upper + 1)[1:] / n

@@ -25,11 +25,7 @@ from kvopt.runs.events import BoundProved, Event, Note, Report
 #: 2·2 rounds and 2·2 prices; two states fit at a time: 8 − 3·2 = 2.
 TWO = Instance("two", 3, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
 TABLE = PriceTable(
-    knots=np.array([1, 3]),
-    tokens=np.array([1, 2]),
-    left=np.array([0, 1]),
-    numerators=np.ones((2, 2, 2), dtype=np.int64),
-    denominator=1,
+    np.array([1, 3]), np.array([1, 2]), np.array([0, 1]), np.ones((2, 2, 2), dtype=np.int64), 1
 )
 
 
@@ -39,7 +35,7 @@ def _sent() -> tuple[BoundProved, list[str]]:
         return Bound(2, None, None, None, TABLE)
 
     declared = replace(patterns.FORMULATION, compute=compute_bound)
-    deadline, options = time.monotonic() + 60, {"options": patterns.Options()}
+    deadline, options = time.monotonic() + 60, {"options": patterns.PatternOptions()}
     job = Job(TWO, "bound", declared, True, deadline, 1, 0, [0, 1], 5, options=options)
     events: list[Event] = []
     bound.solve(job, Report(events.append))

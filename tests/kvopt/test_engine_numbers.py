@@ -11,18 +11,29 @@ from kvopt.runs.events import Done, Event, Relaxation, Report, read_event
 from kvopt.runs.state import RunState
 from tests.kvopt.sweep_tools import in_fork
 
-#: HiGHS as it is, but for what it answers after an error.
-_REFUSING = """
+TWO = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
+#: Solves two requests with a formulation's engine, and prints its events.
+_SOLVE = """
+import importlib
 import time
+
+from formulations.registry import formulations
+from kvopt.engines.job import Job
+from kvopt.runs.events import Report, event_line
+from tests.kvopt.test_engine_numbers import TWO
+
+
+def solve(engine, formulation):
+    declared = formulations()[formulation].declared
+    job = Job(TWO, engine, declared, False, time.monotonic() + 20, 1, 0, [0, 1], 3)
+    solver = importlib.import_module(f"kvopt.engines.{engine}")
+    solver.solve(job, Report(lambda event: print(event_line(event), end="")))
+"""
+#: HiGHS as it is, but for its answers after an error.
+_REFUSING = """
 from types import SimpleNamespace
 
 import highspy
-
-from formulations.registry import formulations
-from instances import Instance, Request
-from kvopt.engines import highs
-from kvopt.engines.job import Job
-from kvopt.runs.events import Report, event_line
 
 
 class Refusing(highspy.Highs):
@@ -37,18 +48,14 @@ class Refusing(highspy.Highs):
 
 
 highspy.Highs = Refusing
-instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
-declared = formulations()["ilp"].declared
-job = Job(instance, "highs", declared, False, time.monotonic() + 20, 1, 0, [0, 1], 3)
-highs.solve(job, Report(lambda event: print(event_line(event), end="")))
+solve("highs", "ilp")
 """
 
 
 def test_the_failure_of_highs_stays_in_its_row() -> None:
-    """After kError HiGHS counts −1 nodes and a bound of no search: the failure is what is told."""
-    instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
-    state = RunState(instance, "highs:ilp")
-    for line in in_fork(_REFUSING).splitlines():
+    """After kError HiGHS counts −1 nodes and a bound of no search: the failure stays."""
+    state = RunState(TWO, "highs:ilp")
+    for line in in_fork(_SOLVE + _REFUSING).splitlines():
         event = read_event(line.encode())
         assert event is not None, line
         state.take(event)
@@ -92,17 +99,9 @@ def test_the_first_failure_is_the_one_that_is_told() -> None:
     assert state.notes == ["ValidationError: nodes"]
 
 
-#: CP-SAT as it is, which prints the limit that it solves with.
+#: CP-SAT as it is, which prints its own limit.
 _LISTENING = """
-import time
-
 from ortools.sat.python import cp_model
-
-from formulations.registry import formulations
-from instances import Instance, Request
-from kvopt.engines import cpsat
-from kvopt.engines.job import Job
-from kvopt.runs.events import Report, event_line
 
 
 class Listening(cp_model.CpSolver):
@@ -112,18 +111,14 @@ class Listening(cp_model.CpSolver):
 
 
 cp_model.CpSolver = Listening
-instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
-declared = formulations()["cpsat"].declared
-job = Job(instance, "cpsat", declared, False, time.monotonic() + 20, 1, 0, [0, 1], 3)
-cpsat.solve(job, Report(lambda event: print(event_line(event), end="")))
+solve("cpsat", "cpsat")
 """
 
 
 def test_cpsat_solves_without_the_presolve_that_cuts_off_optima() -> None:
     """OR-tools issue 5293: the limit is 0 when CP-SAT solves, and the row's solver names it."""
-    instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
-    state = RunState(instance, "cpsat:cpsat")
-    told = in_fork(_LISTENING).splitlines()
+    state = RunState(TWO, "cpsat:cpsat")
+    told = in_fork(_SOLVE + _LISTENING).splitlines()
     for line in told:
         if event := read_event(line.encode()):
             state.take(event)

@@ -181,23 +181,6 @@ def test_a_note_at_the_end_of_many_refusals_is_not_cut_off() -> None:
     assert account.detail()[0] == KEEPS_TOKENS_NOTE
 
 
-def test_older_rows_are_judged_by_their_schedules(tmp_path: Path) -> None:
-    """A policy that may keep tokens and did not is an upper bound like any other."""
-    kept = _run("vllm-v1")
-    assert kept.schedule is not None
-    old = replace(kept, record=replace(kept.record, detail=""))
-    single = replace(kept.schedule, kept=None)
-    store_runs(
-        tmp_path / "runs.sqlite",
-        old,
-        replace(old, record=replace(old.record, key="1" * 64), schedule=single),
-        replace(old, record=replace(old.record, key="2" * 64), schedule=None),
-    )
-    with closing(Store(tmp_path / "runs.sqlite")) as store:
-        found = {run.key: run.keeps_tokens for run in run_summaries(store, None)}
-    assert found == {kept.record.key: True, "1" * 64: False, "2" * 64: True}
-
-
 def test_one_run_that_keeps_marks_the_method() -> None:
     """Of two runs the first reaches the optimum by kept tokens, which is no UB and no optimum."""
     columns = {"instance": "a", "instance_sha256": "a" * 64, "method": "file:own.py", "n": 4}

@@ -1,11 +1,9 @@
-"""Every command that writes: outputs never replace inputs, and what is wrong is told at first."""
+"""Every command that writes: outputs never replace inputs, and faults come first."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -17,6 +15,7 @@ import serving.commands.rates
 import serving.traces.convert
 from kvopt.store import Store
 from kvopt.store.location import LocationError, store_files
+from support.command import Command
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import summary_of, write_small
 from tests.serving.traces.cases import BY_NAME
@@ -59,7 +58,7 @@ def test_evaluate_keeps_what_it_reads(
 
 @pytest.mark.parametrize("path", ["x" * 300 + ".py", "~nobody-of-that-name/own.py", "a\0b.py"])
 def test_methods_in_impossible_places(path: str, small: Path, refused: Refused) -> None:
-    """A file of one's own that cannot be there is one line, before anything runs."""
+    """A custom file that cannot exist is one line, before anything runs."""
     assert "file:" in refused(kvopt.commands.evaluate.main, small, "--methods", f"file:{path}")
 
 
@@ -94,26 +93,18 @@ def test_a_suite_is_an_input(small: Path, refused: Refused) -> None:
     assert "is the input" in refused(kvopt.commands.evaluate.main, "mine.toml", *store)
 
 
-def test_reports_keep_the_store(small: Path, refused: Refused) -> None:
-    """The folder of a report or a night is neither the store nor the place where it lies."""
+def test_reports_and_the_registry_keep_the_store(small: Path, refused: Refused) -> None:
+    """The folder of a report or a registry is neither the store nor the place where it lies."""
     del small
-    Path("report/instances").mkdir(parents=True)
-    for location in ("runs.sqlite", "report/instances/runs.sqlite"):
-        Store(location).close()
-    build = reports.build.main
-    assert "is the input" in refused(build, "--store", "runs.sqlite", "--out", "runs.sqlite")
-    told = refused(build, "--store", "report/instances/runs.sqlite", "--out", "report")
-    assert "is an input" in told
-
-
-def test_the_registry_keeps_the_store(small: Path, refused: Refused) -> None:
-    """``kvopt.best_known`` writes its files not over the store that it takes values from."""
-    del small
-    Path("best_known").mkdir()
-    for location in ("best_known.json", "best_known/runs.sqlite"):
-        Store(location).close()
-        told = refused(kvopt.best_known.__main__.main, "--store", location, "--folder", ".")
-        assert "is an input" in told
+    stores = ("runs.sqlite", "report/instances/runs.sqlite", "best_known.json", "best_known/r.db")
+    for name in stores:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Store(name).close()
+    build, registry = reports.build.main, kvopt.best_known.__main__.main
+    assert "is the input" in refused(build, "--store", stores[0], "--out", stores[0])
+    assert "is an input" in refused(build, "--store", stores[1], "--out", "report")
+    for name in stores[2:]:
+        assert "is an input" in refused(registry, "--store", name, "--folder", ".")
 
 
 def test_the_files_of_a_store() -> None:
@@ -128,85 +119,46 @@ def test_the_files_of_a_store() -> None:
         store_files("nonsense://[")
 
 
-#: What each command may be given to read and to write, by option; "" is its first argument.
-_COMMANDS: dict[str, tuple[list[str], dict[str, str], list[str]]] = {
-    "solve": (
-        ["--policy", "svf", "--memory", "3000", "--rate", "2"],
-        {"": "talk.json", "--tokenizer": "tok.json", "--batch-time": "fitted({})"},
-        ["--out", "--plot", "--requests"],
+#: Arguments of each command, and its outputs; tests/support has the other names of inputs.
+_COMMANDS: list[tuple[Command, str, str]] = [
+    (kvopt.commands.solve.main, "--policy svf --memory 3000 --rate 2", "--out --plot --requests"),
+    (
+        kvopt.commands.evaluate.main,
+        "--methods svf --memory 3000 --rate 2 --store runs.sqlite",
+        "--export --store --report",
     ),
-    "solve file:": (
-        ["--memory", "3000"],
-        {"": "talk.json", "--method": "file:{}", "--tokenizer": "tok.json"},
-        ["--out", "--plot"],
+    (
+        serving.commands.rates.main,
+        "--memory 3000 --rates 1 --methods svf --store runs.sqlite",
+        "--export --plot --store",
     ),
-    "evaluate": (
-        ["--memory", "3000", "--rate", "2", "--store", "runs.sqlite"],
-        {"": "talk.json", "--tokenizer": "tok.json", "--batch-time": "fitted({})",
-         "--methods": "file:{}"},
-        ["--export", "--store", "--report"],
-    ),
-    "rates": (
-        ["--memory", "3000", "--rates", "1", "--methods", "svf", "--store", "runs.sqlite"],
-        {"": "talk.json", "--tokenizer": "tok.json", "--batch-time": "fitted({})"},
-        ["--export", "--plot", "--store"],
-    ),
-    "convert": (["--memory", "3000"], {"": "talk.json", "--tokenizer": "tok.json"}, ["--out"]),
-}  # fmt: skip
-_MAINS = {
-    "solve": kvopt.commands.solve.main,
-    "evaluate": kvopt.commands.evaluate.main,
-    "rates": serving.commands.rates.main,
-    "convert": serving.traces.convert.main,
-}
-_ENDS = {"--plot": ".svg", "--export": ".csv", "--requests": ".csv"}
-_PAIRS = [
-    (command, read, written)
-    for command, (_, inputs, outputs) in _COMMANDS.items()
-    for read in inputs
-    for written in outputs
+    (serving.traces.convert.main, "--memory 3000", "--out"),
 ]
+_ENDS = {"--plot": ".svg", "--export": ".csv", "--requests": ".csv"}
 
 
-@pytest.mark.parametrize(("command", "read", "written"), _PAIRS)
-def test_no_output_replaces_any_input(
-    command: str,
-    read: str,
-    written: str,
+@pytest.mark.parametrize(
+    ("main", "fixed", "option"),
+    [(main, fixed, each) for main, fixed, outputs in _COMMANDS for each in outputs.split()],
+)
+def test_no_output_replaces_the_input(
+    main: Command,
+    fixed: str,
+    option: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     refused: Refused,
 ) -> None:
-    """Every file that a command reads against every one that it writes, by a link of its name."""
+    """Every output of a command, by a link to its input."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "tokenizers", _tokenizers())
-    talk = Path("talk.json")
-    talk.write_bytes(BY_NAME["sharegpt.json"].path.read_bytes())
-    Path("tok.json").write_text("{}")
-    Path("own.py").write_text("def solve(instance):\n    return []\n")
-    rows = [f"{k},{k % 3},{100 + k},0.0{k + 10}" for k in range(20)]
-    Path("m.csv").write_text("\n".join(["prefill,decode,kv,seconds", *rows]))
-    fixed, inputs, _ = _COMMANDS[command]
-    files = {"": talk, "--tokenizer": Path("tok.json"), "--batch-time": Path("m.csv")}
-    target = files.get(read, Path("own.py"))
-    link = Path(f"link{_ENDS.get(written, '')}")
-    link.symlink_to(target)
-    given = [*fixed, "--quiet", written, str(link)]
-    for option, text in inputs.items():
-        given += [option] * bool(option) + [text.format(files.get(option, Path("own.py")))]
-    before = target.read_bytes()
-    told = refused(_MAINS[command.split()[0]], *given)
+    talk, link = Path("talk.json"), Path(f"link{_ENDS.get(option, '')}")
+    before = BY_NAME["sharegpt.json"].path.read_bytes()
+    talk.write_bytes(before)
+    link.symlink_to(talk)
+    told = refused(main, talk, *fixed.split(), "--quiet", option, link)
     assert "is the input" in told
-    assert target.read_bytes() == before
+    assert talk.read_bytes() == before
     assert not Path("runs.sqlite").exists()
-
-
-def _tokenizers() -> ModuleType:
-    """Return what stands in for the package, an extra."""
-    count = SimpleNamespace(encode=lambda text, **_: SimpleNamespace(ids=text.split()))
-    module = ModuleType("tokenizers")
-    module.Tokenizer = SimpleNamespace(from_buffer=lambda _: count)  # type: ignore[attr-defined]
-    return module
 
 
 @pytest.mark.parametrize(

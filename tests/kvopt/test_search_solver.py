@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,7 @@ from hypothesis import strategies as st
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.dp import bidirectional, forward
-from formulations.lagrangian.starts import certified_costs, start_costs
-from formulations.valid.groups import window_groups
-from formulations.valid.windows import start_windows
+from formulations.lagrangian.starts import certified_costs
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request
@@ -25,8 +24,9 @@ from kvopt.runs.events import BoundProved, Event, Report
 from kvopt.runs.state import RunState
 from schedules import make_schedule
 from tests.engine_batch import one_at_a_time, solve_batch
+from tests.kvopt.sweep_tools import Patch
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 
 #: The LP's prices fit the windows that the known schedule gives; over all starts they certify
 #: less than 0.
@@ -43,28 +43,13 @@ def search_job(
     tel: int,
     **limits: Any,
 ) -> Job:
-    """Return what the search is asked, with a formulation's module and its options."""
-    return Job(
-        instance=instance,
-        solver="search",
-        formulation=module.FORMULATION,
-        options={"options": options},
-        relaxation=False,
-        deadline=time.monotonic() + seconds,
-        threads=1,
-        seed=0,
-        warm_start=starts,
-        upper_bound=tel,
-        **limits,
-    )
+    """Return a job of the search, with a formulation's module and its options."""
+    given = instance, "search", module.FORMULATION, False, time.monotonic() + seconds, 1, 0
+    return Job(*given, starts, tel, options={"options": options}, **limits)
 
 
 def _events(
-    monkeypatch: pytest.MonkeyPatch,
-    instance: Instance,
-    starts: list[int],
-    upper_bound: int,
-    prices: list[float] | None,
+    monkeypatch: Patch, instance: Instance, starts: list[int], upper_bound: int, prices: Any
 ) -> list[Event]:
     """Run the search in this process, with these memory prices in place of the LP's."""
     found = None if prices is None else (np.array(prices), np.zeros((0, 1)))
@@ -108,21 +93,7 @@ def test_every_bound_is_sent_with_its_proof(
     assert bounds_of(events)[-1].value == optimum
 
 
-@given(instance=SMALL, prices=st.lists(st.floats(0, 0.5), max_size=12))
-@settings(max_examples=100, deadline=None)
-def test_windows_never_weaken_a_bound(instance: Instance, prices: list[float]) -> None:
-    """With windows the same prices certify at least as much, and at most the optimum."""
-    groups, optimum = window_groups(instance), brute_force_optimum(instance)
-    pair = (np.array(prices), np.full((len(groups), 4), 0.2))
-    latest = start_windows(instance, optimum).latest
-    without = start_costs(instance, *(pair[0], groups, pair[1])).bound
-    within = certified_costs(instance, groups, pair, latest).bound
-    assert max(without, sum(request.output for request in instance.requests)) <= within <= optimum
-
-
-def test_a_bound_above_the_known_schedule_is_a_contradiction(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_bound_above_the_known_schedule_is_a_contradiction(monkeypatch: Patch) -> None:
     """A wrong known TEL, or a wrong bound, ends as an error and never looks like a proof.
 
     One request of o = 3 has the optimum 3.  If its known TEL is given as 2, Σ o = 3 exceeds it.
@@ -145,23 +116,15 @@ def test_a_bound_above_the_known_schedule_is_a_contradiction(
 
 def _raised(costs: Any) -> Any:
     """Return the costs with a constant that is too small by one round."""
-    return type(costs)(
-        costs.costs,
-        costs.constant - costs.denominator,
-        costs.memory,
-        costs.groups,
-        costs.denominator,
-    )
+    return replace(costs, constant=costs.constant - costs.denominator)
 
 
 def test_multipliers_on_states_first_prove_the_optimum() -> None:
     """Also where bases cannot be compared for the memory: then those on memory do."""
-    rows = [(3, 9), (0, 4), (5, 7), (2, 2), (1, 8), (4, 5)]
-    drawn = []
+    rows, drawn = [(3, 9), (0, 4), (5, 7), (2, 2), (1, 8), (4, 5)], []
     for memory in (17, 400, 40_000):
         scale = max(memory // 40, 1)
-        requests = tuple(Request(i, i % 3, scale * s, o) for i, (s, o) in enumerate(rows))
-        drawn.append(Instance("six", memory, requests))
+        drawn.append(instance_of(memory, *((i % 3, scale * s, o) for i, (s, o) in enumerate(rows))))
     answers = solve_batch([(each, "bidirectional(states=yes)") for each in drawn], poor_start=True)
     for instance, answer in zip(drawn, answers, strict=True):
         assert answer.tel == answer.bound == brute_force_optimum(instance)
@@ -170,9 +133,9 @@ def test_multipliers_on_states_first_prove_the_optimum() -> None:
 @pytest.mark.parametrize("seconds", [-0.1, 0.02])
 def test_multipliers_on_states_end_with_the_time(seconds: float) -> None:
     """Also where it is over before they begin."""
-    instance = Instance("six", 9, tuple(Request(i, 0, 1, 3) for i in range(6)))
+    instance = instance_of(9, *[(0, 1, 3)] * 6)
     known = run_policy(policies()["fcfs"], instance)
-    options = bidirectional.Options(states=True)
+    options = bidirectional.BidirectionalOptions(states=True)
     job = search_job(bidirectional, options, instance, seconds, list(known.starts), known.tel)
     # Once it never returned.
     search.solve(job, Report(lambda _: None))

@@ -11,7 +11,7 @@ from formulations.certificates.certificate_file import Certificate, read_certifi
 from formulations.choice import default_formulation
 from formulations.valid.parts import parts_of
 from formulations.valid.volumes import volume_bound
-from instances import Instance, Request
+from instances import Instance
 from kvopt.engines import improve
 from kvopt.engines.split import VOLUMES_OF_PARTS, run_parts
 from kvopt.engines.start import run_engine
@@ -23,14 +23,10 @@ from schedules.evidence import VOLUMES
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import task_of
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import gapped
+from tests.oracles.draws import gapped, instance_of
 from tests.tiers import a_few
 
 ENGINES = ("auto", "highs:ilp", "cpsat", "search", "bound", "improve", "appsi_highs:ilp-sparse")
-
-
-def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
-    return Instance("rows", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
 
 
 def _solved(instance: Instance, method: str, seconds: float = 20.0) -> Finished:
@@ -41,9 +37,9 @@ def _solved(instance: Instance, method: str, seconds: float = 20.0) -> Finished:
 def test_every_engine_solves_the_parts(method: str) -> None:
     """Pairs 10⁶ rounds apart: each for itself, on no grid of a million rounds."""
     far = 10**6
-    instance = _rows(10, (0, 3, 5), (0, 4, 3), (far, 3, 4), (far, 5, 2))
-    optimum = brute_force_optimum(_rows(10, (0, 3, 5), (0, 4, 3)))
-    optimum += brute_force_optimum(_rows(10, (0, 3, 4), (0, 5, 2)))
+    instance = instance_of(10, (0, 3, 5), (0, 4, 3), (far, 3, 4), (far, 5, 2))
+    optimum = brute_force_optimum(instance_of(10, (0, 3, 5), (0, 4, 3)))
+    optimum += brute_force_optimum(instance_of(10, (0, 3, 4), (0, 5, 2)))
     certificate = _proved(instance, method, optimum, VOLUMES_OF_PARTS)
     assert certificate is not None
     assert certificate.kind == "parts"
@@ -54,8 +50,8 @@ def test_every_engine_solves_the_parts(method: str) -> None:
 def test_every_engine_begins_with_the_first_arrival(method: str) -> None:
     """One part that begins after 10⁹ rounds is solved as if it began at once."""
     rows, far = ((0, 3, 5), (0, 4, 3), (2, 5, 2)), 10**9
-    instance = _rows(10, *((arrival + far, s, o) for arrival, s, o in rows))
-    _proved(instance, method, brute_force_optimum(_rows(10, *rows)), VOLUMES)
+    instance = instance_of(10, *((arrival + far, s, o) for arrival, s, o in rows))
+    _proved(instance, method, brute_force_optimum(instance_of(10, *rows)), VOLUMES)
 
 
 def _proved(instance: Instance, method: str, optimum: int, volumes: str) -> Certificate | None:
@@ -81,7 +77,7 @@ def _proved(instance: Instance, method: str, optimum: int, volumes: str) -> Cert
 def test_a_schedule_to_begin_with_is_not_told_again(arrivals: tuple[int, int]) -> None:
     """An engine that is asked for better ones has found none by having one."""
     rows = ((arrivals[0], 3, 5), (arrivals[0], 4, 3), (arrivals[1], 3, 4), (arrivals[1], 5, 2))
-    instance = _rows(10, *rows)
+    instance = instance_of(10, *rows)
     best = _solved(instance, "search").schedule
     assert best is not None
     events: list[Event] = []
@@ -97,11 +93,8 @@ def test_engines_equal_brute_force_on_gaps() -> None:
     """
     drawn = [gapped(seed) for seed in range(40)]
     names = ("ilp-sparse", "layers", "cpsat")
-    pairs = [
-        (_later(instance, seed % 3 * 7), name)
-        for seed, instance in enumerate(drawn)
-        for name in names
-    ]
+    moved = [_later(instance, seed % 3 * 7) for seed, instance in enumerate(drawn)]
+    pairs = [(instance, name) for instance in moved for name in names]
     for (instance, name), answer in zip(pairs, solve_batch(pairs, poor_start=True), strict=True):
         optimum = brute_force_optimum(instance)
         assert (answer.tel, answer.bound) == (optimum, optimum), (name, instance)
@@ -115,8 +108,8 @@ def _later(instance: Instance, rounds: int) -> Instance:
 def test_the_parts_decide_the_formulation() -> None:
     """Four bursts, 10⁶ rounds apart: each fits the dense program, and the whole would not."""
     rows = [(10**6 * i, 3 + i % 2, 5) for i in range(4) for _ in range(2)]
-    assert _solved(_rows(10, *rows), "highs").formulation == "ilp(groups=yes)"
-    assert default_formulation("mip", [_rows(10, *rows)]) == "ilp-sparse"
+    assert _solved(instance_of(10, *rows), "highs").formulation == "ilp(groups=yes)"
+    assert default_formulation("mip", [instance_of(10, *rows)]) == "ilp-sparse"
 
 
 def test_a_wrong_schedule_of_a_part_refuses_the_run() -> None:
@@ -124,7 +117,7 @@ def test_a_wrong_schedule_of_a_part_refuses_the_run() -> None:
 
     By volumes both parts are then below their bounds.
     """
-    instance = _rows(10, (0, 3, 5), (0, 4, 3), (10**6, 3, 4), (10**6, 5, 2))
+    instance = instance_of(10, (0, 3, 5), (0, 4, 3), (10**6, 3, 4), (10**6, 5, 2))
     task = task_of(instance, "improve", time_limit=1.0)
     state = RunState(instance, "improve")
     report = Report(lambda event: (state.take(event), None)[1])
@@ -135,14 +128,8 @@ def test_a_wrong_schedule_of_a_part_refuses_the_run() -> None:
         told.bound(12, "search")
 
     begin = [0, 5, 10**6, 10**6 + 4]
-    run_parts(
-        parts_of(instance),
-        task,
-        report,
-        lambda _, told: told.schedule(begin, "svf"),
-        run,
-        prove=True,
-    )
+    parts = parts_of(instance)
+    run_parts(parts, task, report, lambda _, own: own.schedule(begin, "svf"), run, prove=True)
     state.close()
     assert state.schedule is not None
     assert state.schedule.starts == tuple(begin)

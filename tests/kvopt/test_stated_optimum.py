@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from schedules.model import KEEPS_TOKENS_NOTE
 from tests.kvopt.best_known.registry import FOUR, PRICES
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Patch, summary_of
-from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
 pytestmark = pytest.mark.usefixtures("quick_bounds")
@@ -107,24 +105,6 @@ def test_solve_reports_and_writes_all_the_same(
     schedule = read_schedule(out)
     assert (schedule.tel, schedule.lower_bound, schedule.status) == (12, bound, status)
     assert check_schedule(stating(stated), schedule).valid
-
-
-@pytest.mark.slow("walks")
-def test_the_table_of_all_policies() -> None:
-    """A statement that a policy's schedule refutes is no reference: the registry's optimum is."""
-    table = table_of(stating(60))
-    assert table.accepted
-    assert "60, is wrong: a checked schedule has TEL 1" in table.misstated
-    # The registry has this instance: 12 is its optimum, whatever the file states.
-    assert "best known 12 (optimal)" in table.text.splitlines()
-    assert "TEL/OPT" in table.text.splitlines()[0]
-    table = table_of(stating(12))
-    assert (table.accepted, table.misstated) == (True, "")
-    assert "\nbest known 12 (optimal)\n" in table.text
-    # TEL, ratio and gap.
-    figures = re.findall(r" (\d+) +\d\.\d{4} +(\d+\.\d\d) %", table.text)
-    assert len(figures) > 10
-    assert all(gap == f"{100 * (int(tel) - 12) / int(tel):.2f}" for tel, gap in figures)
 
 
 def _state(stated: int, bound: int) -> RunState:

@@ -132,7 +132,7 @@ def test_a_folder_with_all_kinds() -> None:
         "found/d.json: four: malformed: TEL is 12, the schedule claims 11",
         "found/e.json: 'four': the library has no instance of its hash",
         "found/f.json: no valid JSON at ",
-        "found/g.sol: expected its model beside it, found no g.mps",
+        "found/g.sol: expected its model in the same folder, found no g.mps",
         "found/h.txt: four: TEL 13, no better than found/c.json",
         "taken: four: open",
     ]

@@ -175,14 +175,6 @@ def test_a_million_runs_are_refused(tmp_path: Path) -> None:
     assert len(read_inputs([str(_write(tmp_path, text))], Wishes(seeds=1))) == 1
 
 
-def test_a_suite_that_is_not_there() -> None:
-    """An unknown name lists the suites; a file that cannot be read says why."""
-    with pytest.raises(SuiteError, match="unknown suite 'nope'"):
-        read_suite("nope")
-    with pytest.raises(SuiteError, match="No such file"):
-        read_suite("/nowhere/at_all.toml")
-
-
 def test_an_instance_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     """A damaged file and one that is infeasible end as faults with their status, under the name."""
     damaged = tmp_path / "damaged.json"

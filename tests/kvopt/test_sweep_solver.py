@@ -21,7 +21,7 @@ from formulations.dp.network import network, rules
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
-from instances import Instance, Request, read_instance
+from instances import Instance, read_instance
 from instances.families import am1, uniform
 from kvopt.engines import search
 from kvopt.engines.parts import backward as proving
@@ -33,6 +33,7 @@ from tests.engine_batch import one_at_a_time, solve_batch
 from tests.kvopt.sweep_tools import ROOT, Patch
 from tests.kvopt.test_search_solver import bounds_of, search_job
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instance_of
 
 FIVE = am1.generate(seed=3, n=5, memory=14)
 
@@ -45,7 +46,7 @@ def _events(
     patterns: bool = False,
     price: float = 0.025,
     times: int = 30,
-    options: backward.Options | None = None,
+    options: backward.SweepOptions | None = None,
     **limits: Any,
 ) -> list[Event]:
     """Run the search in this process, by default with a third of a round for 14 tokens."""
@@ -54,7 +55,7 @@ def _events(
     events: list[Event] = []
     if not patterns:
         monkeypatch.setattr(proving, "searchable_states", lambda *_: None)
-    options = options or backward.Options()
+    options = options or backward.SweepOptions()
     job = search_job(backward, options, instance, seconds, list(known.starts), known.tel, **limits)
     search.solve(job, Report(events.append))
     return events
@@ -77,41 +78,13 @@ def test_every_closed_window_comes_with_its_certificate(monkeypatch: Patch) -> N
     assert events[-1].outcome == "optimal"
 
 
-@pytest.mark.parametrize(
-    ("memory", "requests"),
-    [
-        (7, [(1, 2, 5), (3, 1, 3)]),
-        (10, [(3, 4, 6), (2, 0, 6), (2, 1, 2), (1, 0, 4)]),
-        (11, [(0, 0, 6), (2, 0, 1), (2, 4, 6), (3, 0, 2)]),
-    ],
-)
-def test_every_certificate_proves_its_bound(
-    memory: int, requests: list[tuple[int, int, int]]
-) -> None:
-    """Prices are limited by no start windows, which a sweep could not name."""
-    instance = Instance("few", memory, tuple(Request(i, *each) for i, each in enumerate(requests)))
-    known = run_policy(policies()["svf"], instance)
-    job = search_job(backward, backward.Options(), instance, 30.0, list(known.starts), known.tel)
-    events: list[Event] = []
-    search.solve(job, Report(events.append))
-    optimum = brute_force_optimum(instance)
-    proved = [each for each in bounds_of(events) if each.certificate is not None]
-    assert proved[-1].value == optimum
-    assert all(each.value <= optimum for each in proved)
-    for each in proved:
-        assert evaluate(instance, read_certificate(each.certificate)) == each.value
-
-
 @pytest.mark.parametrize("multipliers", [False, True])
 def test_no_certificate_is_sent_that_its_reader_refuses(
     monkeypatch: Patch, multipliers: bool
 ) -> None:
     """Such bounds come without: the reader would hold a table of best patterns by tokens."""
-    requests = ((0, 6_000, 3), (0, 6_000, 4), (0, 6_000, 5), (0, 9, 2))
-    instance = Instance(
-        "large", 10_000, tuple(Request(i, *each) for i, each in enumerate(requests))
-    )
-    options = backward.Options(multipliers=multipliers)
+    instance = instance_of(10_000, (0, 6_000, 3), (0, 6_000, 4), (0, 6_000, 5), (0, 9, 2))
+    options = backward.SweepOptions(multipliers=multipliers)
     events = _events(monkeypatch, instance, 20.0, price=1e-4, times=12, options=options)
     sent = list(bounds_of(events))
     assert sent[-1].value == 24
@@ -126,9 +99,8 @@ def test_certificates_of_large_memory_are_read(monkeypatch: Patch, seed: int) ->
     memory = int(10 ** rng.uniform(2, 5))
     sizes = [(int(memory * rng.random() ** 3), rng.randint(1, 9)) for _ in range(3)]
     own = [(rng.choice((0, 0, 3)), *rng.choice(sizes)) for _ in range(rng.randint(2, 6))]
-    requests = tuple(Request(i, a, min(s, memory - o), o) for i, (a, s, o) in enumerate(own))
-    instance = Instance("random", memory, requests)
-    options = backward.Options(multipliers=bool(seed % 2))
+    instance = instance_of(memory, *((a, min(s, memory - o), o) for a, s, o in own))
+    options = backward.SweepOptions(multipliers=bool(seed % 2))
     events = _events(monkeypatch, instance, 1.0, patterns=True, options=options)
     _check_certificates(instance, list(bounds_of(events)))
 
@@ -154,8 +126,7 @@ def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: Patch) -> No
 
 def test_too_many_requests_or_rounds_are_told(monkeypatch: Patch) -> None:
     """More than 10,000 requests, or an arrival at 10¹²: one line, and no bound."""
-    many = Instance("many", 9, tuple(Request(i, 0, 1, 1) for i in range(10_001)))
-    late = Instance("late", 9, (Request(0, 10**12, 1, 1),))
+    many, late = instance_of(9, *[(0, 1, 1)] * 10_001), instance_of(9, (10**12, 1, 1))
     monkeypatch.setattr(search, "fits", lambda *_: True)
     for instance, text in ((many, "up to 10000 requests"), (late, "backward dynamic programming")):
         events = _events(monkeypatch, instance)
@@ -201,6 +172,6 @@ def test_its_certificate_is_a_second_witness() -> None:
 
 def test_prices_that_meet_the_known_schedule_leave_nothing_to_ascend() -> None:
     """Two requests that arrive apart and wait for nothing: their outputs are a bound already."""
-    instance = Instance("apart", 1000, (Request(0, 7, 499, 1), Request(1, 2, 999, 1)))
+    instance = instance_of(1000, (7, 499, 1), (2, 999, 1))
     (answer,) = solve_batch([(instance, "sweep(multipliers=yes)")])
     assert (answer.tel, answer.bound) == (2, 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,14 +12,15 @@ from formulations.dp import forward
 from formulations.dp.forward import Pass
 from formulations.lagrangian.starts import certified_costs
 from formulations.valid.windows import start_windows
-from instances import Instance, Request
+from instances import Instance
 from instances.families import am1
 from kvopt.engines import auto
-from kvopt.engines.job import Job, tel_of
+from kvopt.engines.job import Job
 from kvopt.methods.grammar import read_method
 from kvopt.runs.events import BoundProved, Done, Event, Ready, Report, ScheduleFound
 from kvopt.runs.task import Task
 from kvopt.runs.team import Order, Tell, run_team
+from tests.engine_batch import one_at_a_time
 from tests.kvopt.sweep_tools import PAIR, task_of
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -45,8 +45,7 @@ def _run(
 
 def test_two_engines_side_by_side_and_a_third_on_demand() -> None:
     """HiGHS and CP-SAT run at once; the first bound of one starts another job."""
-    done: set[str] = set()
-    extra = [_task(PAIR, "cpsat:cpsat-strong")]
+    done, extra = set[str](), [_task(PAIR, "cpsat:cpsat-strong")]
 
     def listen(task: Task, event: Event) -> list[Task]:
         done.update([task.method.text] if isinstance(event, Done) else [])
@@ -86,34 +85,6 @@ def test_the_deadline_ends_all() -> None:
     assert schedules
 
 
-@pytest.mark.slow("waits")
-def test_whoever_has_ended_is_followed_whatever_ended_it() -> None:
-    """One is done, one refuses its task without a word, one is too large, one fails."""
-    large = Instance("large", 100, tuple(Request(k, 0, 50, 50) for k in range(70)))
-    named = [
-        _task(PAIR, "cpsat:cpsat"),
-        _task(large, "search:layers"),
-        replace(_task(large, "highs:ilp"), memory_limit=0.05),
-        replace(_task(PAIR, "cpsat:cpsat-strong"), warm_start=[0]),
-    ]
-    ended: list[str] = []
-    done: set[str] = set()
-
-    def listen(task: Task, event: Event) -> list[Task]:
-        done.update([task.method.text] if isinstance(event, Done) else [])
-        return []
-
-    def follow(task: Task) -> list[Task]:
-        ended.append(task.method.text)
-        return [_task(PAIR, "bound:bound-dual")] if len(ended) == len(named) else []
-
-    endings = _run(named, listen, on_end=follow)
-    assert sorted(ended[:-1]) == sorted(task.method.text for task in named)
-    assert ended[-1] == "bound:bound-dual"
-    assert endings.count("memory_limit") == 1
-    assert done == {"cpsat:cpsat", "bound:bound-dual"}
-
-
 TASK = Task(PAIR, PAIR.name, read_method("improve"))
 
 
@@ -133,8 +104,7 @@ send('{"kind": "peak", "bytes": 1}')
 def test_what_a_team_tells_reaches_each_process(played: Callable[[str], None]) -> None:
     """Once they listen, two are told of a schedule, and send it back."""
     played(_HEARS)
-    ready: list[Event] = []
-    found: list[list[int]] = []
+    ready, found = list[Event](), list[list[int]]()
 
     def listen(_: Task, event: Event) -> list[Order]:
         if isinstance(event, ScheduleFound):
@@ -167,32 +137,24 @@ def test_what_is_known_beside_is_no_news_unless_it_is_better() -> None:
 
 
 def test_a_pass_takes_a_better_schedule_on_its_way() -> None:
-    """Told of the optimum after some rounds, it proves it, and makes fewer states."""
+    """It receives the optimum after some rounds, proves it, and makes fewer states."""
     instance = am1.generate(seed=1, n=6, memory=12)
-    optimum = brute_force_optimum(instance)
-    # One after the other.
-    outputs = instance.outputs.tolist()
-    poor = [sum(outputs[:i]) for i in range(6)]
-    tel = tel_of(instance, poor)
-    assert tel > optimum
+    optimum, known = brute_force_optimum(instance), one_at_a_time(instance)
+    tel, poor = known.tel, list(known.starts)
     windows = start_windows(instance, tel)
     costs = certified_costs(instance, [], None, windows.latest)
 
-    def search(known: list[tuple[int, list[int]] | None]) -> Pass:
-        found = forward.search(
-            instance, windows, costs, (tel, poor), 100_000,
-            known=lambda: known.pop(0) if len(known) > 1 else known[0],
-        )  # fmt: skip
+    def search(sent: list[tuple[int, list[int]] | None]) -> Pass:
+        given = instance, windows, costs, (tel, poor), 100_000
+        found = forward.search(*given, known=lambda: sent.pop(0) if len(sent) > 1 else sent[0])
         assert found is not None
         return found
 
     alone = search([None])
-    assert alone.complete
-    assert alone.tel == optimum
-    told = search([None, None, (optimum, alone.starts)])
-    assert told.complete
-    assert (told.tel, told.starts) == (optimum, alone.starts)
-    assert told.states < alone.states
+    assert (alone.tel, alone.complete) == (optimum, True)
+    helped = search([None, None, (optimum, alone.starts)])
+    assert (helped.tel, helped.starts, helped.complete) == (optimum, alone.starts, True)
+    assert helped.states < alone.states
     # What is no better, or too late for the numbers of a pass, changes nothing.
     assert search([None, None, (optimum, [1 << 15] * 6)]) == alone
     assert search([None, None, (tel, [0] * 6)]) == alone

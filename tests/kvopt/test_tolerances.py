@@ -16,12 +16,12 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.valid.windows import Windows
 from heuristics.simulator import run_policy
-from instances import Instance, Request
+from instances import Instance
 from kvopt.engines import pyomo_solver
 from kvopt.engines.job import Job
 from kvopt.engines.parts import tolerances
 from kvopt.engines.parts.prepared import covered, prepare
-from kvopt.engines.parts.pyomo_options import KNOWN, Known
+from kvopt.engines.parts.pyomo_options import KNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import COVERED, CoveredReport, largest_activity
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.options import read_formulation
@@ -31,25 +31,21 @@ from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import task_of
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 from tests.programs import program_of
 
 MIPS = ("ilp", "ilp-sparse", "ilp(groups=yes)", "ilp-sparse(groups=yes)", "ilp-xy")
 
 
-def _instance(memory: int, *rows: tuple[int, int, int]) -> Instance:
-    return Instance("rows", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
-
-
 #: HiGHS with these formulations proved 15 (truth 11), 14 (13) and 12 (11), or sent schedules that
 #: overflow.
 LARGE = {
-    "ilp-sparse(groups=yes)": _instance(10**7, (0, 9999995, 5), (1, 9999999, 1), (1, 3333333, 1)),
-    "ilp-sparse": _instance(
+    "ilp-sparse(groups=yes)": instance_of(10**7, (0, 9999995, 5), (1, 9999999, 1), (1, 3333333, 1)),
+    "ilp-sparse": instance_of(
         10**8, (3, 49999998, 2), (0, 3297274, 3), (0, 33333329, 2),
         (0, 50000001, 1), (3, 24999998, 1), (0, 99999998, 1),
     ),
-    "ilp-xy": _instance(
+    "ilp-xy": instance_of(
         10**7, (2, 9999997, 1), (0, 9999999, 1), (0, 4999998, 1), (0, 4999999, 1), (0, 3333330, 3)
     ),
 }  # fmt: skip
@@ -57,17 +53,17 @@ LARGE = {
 
 #: With rows that look ahead HiGHS proved 28 (truth 27), 26 (25), 22 (21) and 22 (21).
 NEAR = (
-    _instance(18286, (0, 0, 5), (0, 9140, 4), (0, 9142, 3), (1, 9143, 6)),
-    _instance(47910, (0, 0, 4), (0, 23953, 6), (0, 23949, 5), (0, 23948, 5)),
-    _instance(25127, (0, 0, 5), (0, 12558, 4), (1, 12557, 3), (0, 12563, 5)),
-    _instance(11268, (0, 0, 5), (1, 5631, 3), (0, 5632, 5), (0, 5626, 4)),
+    instance_of(18286, (0, 0, 5), (0, 9140, 4), (0, 9142, 3), (1, 9143, 6)),
+    instance_of(47910, (0, 0, 4), (0, 23953, 6), (0, 23949, 5), (0, 23948, 5)),
+    instance_of(25127, (0, 0, 5), (0, 12558, 4), (1, 12557, 3), (0, 12563, 5)),
+    instance_of(11268, (0, 0, 5), (1, 5631, 3), (0, 5632, 5), (0, 5626, 4)),
 )
-BAD = _instance(10**9, (3, 138593550, 1), (3, 249999998, 1), (1, 499999995, 5), (1, 333333334, 2))
+BAD = instance_of(10**9, (3, 138593550, 1), (3, 249999998, 1), (1, 499999995, 5), (1, 333333334, 2))
 
 
 def test_no_bound_above_the_optimum_after_a_restart() -> None:
     """With restarts each of these seeds makes HiGHS prove 25; the optimum is 24."""
-    instance = _instance(8, (0, 5, 1), (0, 3, 5), (0, 0, 5), (0, 6, 2))
+    instance = instance_of(8, (0, 5, 1), (0, 3, 5), (0, 0, 5), (0, 6, 2))
     assert brute_force_optimum(instance) == 24
     for seed in (7, 9, 12, 14, 15, 918):
         (answer,) = solve_batch([(instance, "ilp-xy")], seed=seed, poor_start=True)
@@ -89,24 +85,11 @@ def test_no_bound_above_the_optimum_with_many_tokens() -> None:
         assert 0 <= answer.bound <= optimum <= answer.tel, (name, instance)
 
 
-@pytest.mark.slow("repeats")
-def test_pyomo_s_solvers_prove_optima_of_many_tokens() -> None:
-    """Through Pyomo, too, by rows on sets of requests."""
-    for name, instance in LARGE.items():
-        task = task_of(instance, f"appsi_highs:{name}", time_limit=30, memory_limit=4.0)
-        record = execute(task).record
-        optimum = brute_force_optimum(instance)
-        assert (record.status, record.tel, record.lower_bound) == (
-            *("optimal", optimum, optimum),
-        ), (task.method.text, record.detail)
-        assert record.bound_source == "appsi_highs"
-
-
 def test_no_objective_of_a_relaxation_where_a_tolerance_is_a_token() -> None:
     """M = 10^9: HiGHS states 36.6 for an LP below 21; at a millionth of it 20.5 or less."""
     rows = ((0, 106721546, 3), (0, 609869466, 3), (0, 609869466, 3), (0, 609869466, 3))
-    large = _instance(10**9, *rows)
-    small = _instance(1000, *((arrival, s // 10**6, o) for arrival, s, o in rows))
+    large = instance_of(10**9, *rows)
+    small = instance_of(1000, *((arrival, s // 10**6, o) for arrival, s, o in rows))
     name = "ilp-sparse(relaxed=yes)"
     unsure, sure = solve_batch([(large, name), (small, name)], poor_start=True)
     assert unsure.relaxation is None
@@ -122,7 +105,7 @@ def test_rows_by_hand() -> None:
     the 5 of the second.  In ``ilp-sparse`` the balance of tokens at time 3 has the starts' 4 or
     −6 and 5 or −6, so 6 + 6, the two token counts of up to M + 1 and 2 running: 12 + 20 + 2 = 34.
     """
-    instance = _instance(9, (0, 3, 2), (0, 4, 1))
+    instance = instance_of(9, (0, 3, 2), (0, 4, 1))
     windows = Windows((0, 0), (2, 2), 4)
     expected = {"ilp": 10, "ilp-sparse": 34}
     for name, activity in expected.items():
@@ -152,42 +135,31 @@ def test_no_schedule_has_a_larger_activity(instance: Instance, data: st.DataObje
         assert max(abs(form.A) @ values) <= activity, name
 
 
-def _told(instance: Instance, activity: float, tolerance: float, starts: list[int]) -> list[Event]:
-    """Return the events of words that hear a bound of 7, a schedule and an infeasible model."""
+def _sent(instance: Instance, activity: float, tolerance: float, starts: list[int]) -> list[Event]:
+    """Return the events after a bound of 7, a schedule and an infeasible model."""
     events: list[Event] = []
-    words = CoveredReport(
-        _job(instance, "ilp"), Report(events.append), "engine", activity, tolerance
-    )
+    given = _job(instance, "ilp"), Report(events.append), "engine", activity, tolerance
+    words = CoveredReport(*given)
     words.bound(6.99999)
     words.schedule(starts)
     words.infeasible()
     return events
 
 
-def _job(instance: Instance, formulation: str, solver: str = "pyomo", path: str = "") -> Job:
+def _job(instance: Instance, formulation: str, solver: str = "pyomo") -> Job:
     """Return a job whose warm start is the best policy's schedule."""
     found = (run_policy(policy, instance) for policy in warm_start_policies())
     best = min(found, key=lambda schedule: schedule.tel)
     known, options = read_formulation(formulation)
-    return Job(
-        instance=instance,
-        solver=solver,
-        formulation=known.built(options).declared,
-        relaxation=known.relaxation,
-        deadline=time.monotonic() + 20.0,
-        threads=1,
-        seed=0,
-        warm_start=list(best.starts),
-        upper_bound=best.tel,
-        options=known.arguments(options),
-        model_file=path,
-    )
+    declared, deadline = known.built(options).declared, time.monotonic() + 20.0
+    given = instance, solver, declared, known.relaxation, deadline, 1, 0, list(best.starts)
+    return Job(*given, best.tel, options=known.arguments(options))
 
 
 @pytest.mark.parametrize("name", MIPS)
 def test_a_model_is_built_as_long_as_there_is_time(name: str) -> None:
     """A model, and that on sets of requests; where the time is over each is given up."""
-    instance = _instance(10**9, *((0, 3 * 10**8, 3 + i) for i in range(4)))
+    instance = instance_of(10**9, *((0, 3 * 10**8, 3 + i) for i in range(4)))
     job, told = _job(instance, name), list[Event]()
     late, report = replace(job, deadline=time.monotonic() - 1), Report(told.append)
     assert prepare(late, report) is None
@@ -202,7 +174,7 @@ def test_a_model_is_built_as_long_as_there_is_time(name: str) -> None:
 
 def test_cp_models_are_given_up_in_time() -> None:
     """An interval for each token, half a million: more than half of half a second takes."""
-    instance = _instance(10**9, *((0, 3 * 10**8, 30_000 + i) for i in range(16)))
+    instance = instance_of(10**9, *((0, 3 * 10**8, 30_000 + i) for i in range(16)))
     finished = execute(task_of(instance, "cpsat:cpsat", time_limit=0.5))
     assert finished.schedule is not None
     assert any("too short to build" in note for note in finished.notes)
@@ -210,8 +182,8 @@ def test_cp_models_are_given_up_in_time() -> None:
 
 def test_words_of_a_covered_solver_are_passed_on() -> None:
     """R·δ = 1/4: the bound 7 counts, and a schedule that overflows is the parent's to refuse."""
-    instance = _instance(5, (0, 3, 1), (0, 3, 1))
-    told = _told(instance, COVERED / 1e-6, 1e-6, [0, 0])
+    instance = instance_of(5, (0, 3, 1), (0, 3, 1))
+    told = _sent(instance, COVERED / 1e-6, 1e-6, [0, 0])
     assert [type(event) for event in told] == [BoundProved, ScheduleFound, Failure]
     assert isinstance(told[0], BoundProved)
     assert told[0].value == 7
@@ -225,9 +197,9 @@ def test_words_of_others_are_notes(activity: float, tolerance: float) -> None:
 
     4 tokens at time 1 and 4 at time 2 are a schedule that holds, which is passed on.
     """
-    instance = _instance(5, (0, 3, 1), (0, 3, 1))
+    instance = instance_of(5, (0, 3, 1), (0, 3, 1))
     for starts, sent in (([0, 0], [0, 1]), ([1, 0], [1, 0])):
-        told = _told(instance, activity, tolerance, starts)
+        told = _sent(instance, activity, tolerance, starts)
         assert [type(event) for event in told] == [ScheduleFound, Note]
         assert isinstance(told[0], ScheduleFound)
         assert told[0].starts == sent
@@ -267,22 +239,21 @@ def test_only_the_bound_of_a_known_solver_counts(
 ) -> None:
     """The gaps of a known solver are set to 0 and its own bound is taken; others prove nothing."""
     engine = _Engine(stated)
-    registered = {name: None}
 
     class Factory(dict):  # type: ignore[type-arg]
         def __call__(self, _: str) -> _Engine:
             return engine
 
-    monkeypatch.setattr(pyo, "SolverFactory", Factory(registered))
+    monkeypatch.setattr(pyo, "SolverFactory", Factory({name: None}))
     # Prices, which an engine would find, are sent where the solver's own bound is no proof.
     monkeypatch.setattr(tolerances, "lp_prices", lambda *_: None)
     events: list[Event] = []
-    job = _job(_instance(5, (0, 3, 1), (0, 3, 1)), "ilp", name)
+    job = _job(instance_of(5, (0, 3, 1), (0, 3, 1)), "ilp", name)
     pyomo_solver.solve(job, Report(events.append))
     told = [event for event in events if isinstance(event, BoundProved)]
     bounds = [event.value for event in told if event.source == name]
     assert bounds == believed
-    assert engine.asked["options"] == KNOWN.get(name, Known()).options
+    assert engine.asked["options"] == KNOWN.get(name, SolverSettings()).options
     if believed:
         assert set(engine.asked["options"].values()) == {0.0}
 

@@ -121,7 +121,7 @@ def test_a_suite_names_traces(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        ('{ trace = "none.csv", memory = 9 }', "expected a trace beside the suite, found none"),
+        ('{ trace = "none.csv", memory = 9 }', "expected a trace next to the suite, found none"),
         ('{ trace = "an.json", memory = 9 }', "expected a trace, found an instance file"),
         ('{ trace = "some.csv", memry = 9 }', "field memry: unknown key"),
         ("{ trace = 3, memory = 9 }", "instances.0.trace: Input should be a valid string"),

@@ -7,13 +7,11 @@ from pathlib import Path
 
 
 def fill(root: Path, files: Mapping[str, str]) -> None:
-    """Write texts by their path below a folder."""
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
 
 
 def held(root: Path) -> dict[str, str]:
-    """Return the text of every file by its path below a folder."""
     files = (path for path in root.rglob("*") if path.is_file())
     return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}

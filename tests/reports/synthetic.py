@@ -54,7 +54,6 @@ def record_of(instance: Instance, **changed: Any) -> Record:
 
 
 def frame(*records: Record) -> pd.DataFrame:
-    """Return rows as a store gives them."""
     table = pd.DataFrame([asdict(each) for each in records], columns=[c.name for c in columns()])
     for column in columns():
         if column.dtype == "Int64":
@@ -63,7 +62,6 @@ def frame(*records: Record) -> pd.DataFrame:
 
 
 def results_of(*records: Record) -> Results:
-    """Return what follows from some runs."""
     return Results(frame(*records))
 
 
@@ -73,12 +71,10 @@ def measured_of(*records: Record) -> pd.DataFrame:
 
 
 def units_of(*records: Record) -> list[Unit]:
-    """Return the units of time of some runs."""
     return Results(frame(*records)).units
 
 
 def digest(text: str) -> str:
-    """Return a hash that looks like those of the store."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
@@ -186,6 +182,5 @@ def _traces(
 
 
 def texts_of(svg: str) -> list[str]:
-    """Return the texts that an SVG shows."""
     found = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
     return [each.text or "" for each in found]

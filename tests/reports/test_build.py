@@ -21,7 +21,7 @@ from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.store.export import export_rows
 from reports.build import build_report, main, make_report, texts
-from reports.page import Page
+from reports.page_parts import Page
 from reports.results import Results
 from schedules import make_schedule
 from tests.reports.folders import held
@@ -32,19 +32,16 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
-    """Runs of twelve methods on eighteen instances of six families."""
     return many(18, 12)
 
 
 @pytest.fixture(scope="module")
 def report(rows: pd.DataFrame) -> Page:
-    """Their report, with three pages."""
     return make_report(Results(rows), pages=3)
 
 
 @pytest.fixture(scope="module")
 def files(report: Page) -> dict[str, str]:
-    """What its files hold."""
     return texts(report)
 
 
@@ -71,7 +68,6 @@ def _requests(n: int) -> list[Request]:
 
 
 def _run(instance: Instance, method: str, late: int = 0) -> Finished:
-    """One request after the other: valid, and quickly made."""
     starts, now = [], late
     for request in instance.requests:
         starts.append(now)
@@ -182,29 +178,6 @@ def test_both_commands_make_the_same_page_of_a_store(
     assert "<h2>What each policy loses" in page
 
 
-@pytest.mark.slow("walks")
-@pytest.mark.usefixtures("no_figures")
-def test_both_commands_say_how_far_a_report_is(
-    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """On a terminal, unless they are to be quiet; tables first, then pages."""
-    monkeypatch.setattr("support.progress.SHOWN_FROM_SECONDS", 0.0)
-    monkeypatch.setattr("support.streams.SteadyStream.isatty", lambda _: True)
-    location = ["--store", str(store)]
-    build = (main, [*location, "--out", str(tmp_path / "one")])
-    evaluated = (evaluate.main, [*location, "--report", str(tmp_path / "two")])
-    for command, arguments in (build, evaluated):
-        assert command(arguments) == 0
-        told = capsys.readouterr().err
-        places = [
-            told.index(each) for each in ("tables and figures made", "pages of instances made")
-        ]
-        assert places == sorted(places)
-        assert "pages of instances written" in told
-        assert command([*arguments, "--quiet"]) == 0
-        assert capsys.readouterr().err == ""
-
-
 @pytest.mark.usefixtures("no_figures")
 def test_pages_picture_the_best_schedule(store: Path, tmp_path: Path) -> None:
     """Also of 2,000 requests; beyond the cap the page says how to get one."""
@@ -250,7 +223,7 @@ def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
 def test_pages_show_what_each_policy_loses(tmp_path: Path) -> None:
-    """A picture for each TEL above the best, of a policy that loses it, told beside its name."""
+    """A picture for each TEL above the best, of a policy that loses it, named with its loss."""
     instance = Instance(name="crowd", memory=10, requests=tuple(_requests(12)), family="tiny")
     opened = Store(tmp_path / "runs.sqlite")
     # The same schedule, later by so many rounds: 12 requests lose 12 each.

@@ -7,8 +7,8 @@ import pytest
 from kvopt.runs.record import Record
 from reports.compared import MOST_RANKED, Compared
 from reports.first import ranking_text
-from reports.interval import write_most, write_share
 from reports.results import Results
+from reports.table import write_most, write_share
 from tests.reports.synthetic import frame, record, units_of
 
 
@@ -43,20 +43,6 @@ def test_all_stand_on_the_instances_of_the_one_compared_with() -> None:
     assert (found.over, found.elsewhere) == ("mean over 2 instances", 1)
     # A sum of latencies would be another number.
     assert (found.answer, found.bound) == (None, None)
-
-
-def test_where_no_request_waits_order_has_nothing_to_win() -> None:
-    """By the metrics of all rows of vLLM's scheduler, unless another method saves something."""
-    metrics = {"mean_running": 2.0, "mean_waiting": 0.0, "peak_waiting": 0, "batch_time": "unit"}
-    idle, waits = (
-        _run("vllm-v1", "a", 100, **metrics | {"peak_waiting": peak, "mean_waiting": 0.1 * peak})
-        for peak in (0, 1)
-    )
-    same = _run("svf", "a", 100, **metrics)
-    assert "Order cannot win anything: no request waits" in str(_compared(idle, same).answer)
-    better = _run("svf", "a", 95, **metrics)
-    for runs in ((waits, same), (idle, better)):
-        assert "Order cannot" not in str(_compared(*runs).answer)
 
 
 def test_a_schedule_of_a_method_that_only_bounds_is_not_left_out() -> None:

@@ -61,7 +61,6 @@ def test_html_holds_no_foreign_tag(files: dict[str, str]) -> None:
 
 
 def test_html_shows_the_names_as_they_are(files: dict[str, str]) -> None:
-    """Escaped once: what a reader sees is the name."""
     assert "&lt;script&gt;window.pwned=1&lt;/script&gt;" in files["index.html"]
     assert "&amp;lt;b&amp;gt; &amp;amp; &amp;#x3c;" in files["index.html"]
     assert "{{ 7 * 7 }}" in files["index.html"]

@@ -16,8 +16,8 @@ from reports.build import build_report, make_report
 from reports.exports import csv_table, latex, latex_table
 from reports.figures.parameter import parameter_figure
 from reports.folder import MARKER
+from reports.per_instance import spread
 from reports.results import Results
-from reports.spread import spread
 from reports.swept import by_family, curves
 from reports.table import Column, Table
 from tests.reports.hostile import hostile_records
@@ -60,7 +60,6 @@ def test_no_name_is_a_command_of_latex() -> None:
 
 
 def test_a_long_table_breaks_over_pages() -> None:
-    """Sixty lines are a longtable, all of them there."""
     lines = pd.concat([_table().frame] * 30, ignore_index=True)
     text = latex_table(_table(frame=lines))
     assert r"\begin{longtable}{lrr}" in text

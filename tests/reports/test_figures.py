@@ -16,23 +16,6 @@ from tests.pins import as_pinned
 from tests.reports.synthetic import frame, record, texts_of
 
 
-def test_letters_may_be_text_in_a_font_that_every_reader_has() -> None:
-    """The words as they are, the ink and the ground those of the page; half of the bytes."""
-    names = ["0.123456", 'x="1.23456"', "<b>&", "am1 "]
-    made = {}
-    for slim in (False, True):
-        with drawing(4, 3, slim=slim) as each:
-            axes = each.figure.subplots()
-            axes.plot([0, 1, 2, 3], [1 / 3, 2 / 3, 1, 2], marker="o", color="#2f7fc1", alpha=0.25)
-            axes.set_xticks(range(4), names)
-        made[slim] = each.svg
-    assert [each for each in texts_of(made[True]) if each in names] == names
-    assert len(made[True]) < 0.6 * len(made[False])
-    for look in ("Verdana", "currentColor", "prefers-color-scheme"):
-        assert look in made[True]
-    assert each.size == (4 * 96, 3 * 96)
-
-
 def test_bounds_over_time_follow_the_best_of_all_runs() -> None:
     """UB 300, 250, 200 and LB 50, 120; what keeps tokens or is not believed is in neither."""
     runs = [
@@ -60,7 +43,6 @@ def test_bounds_over_time_follow_the_best_of_all_runs() -> None:
     ids=["none", "one point", "no schedule"],
 )
 def test_bounds_over_time_need_something_to_follow(runs: list[object]) -> None:
-    """One point, or no schedule at all, is no picture."""
     assert bounds_figure(prepare(frame(*runs)), 5, 3) is None  # type: ignore[arg-type]
 
 

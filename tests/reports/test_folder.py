@@ -68,7 +68,6 @@ def test_a_file_of_ones_own_among_those_of_a_report(tmp_path: Path) -> None:
 
 
 def test_a_list_removes_nothing_outside(tmp_path: Path) -> None:
-    """What a list names that is no place of a report is not touched."""
     root = tmp_path / "out"
     names = ["../mine.md", "tables/../../mine.md", "tables/deep/a.md", "tables/old.md", "x.md"]
     fill(root, dict.fromkeys(["x.md", "tables/deep/a.md", "tables/old.md"], "mine"))

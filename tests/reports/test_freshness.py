@@ -14,7 +14,7 @@ from reports import freshness
 from reports.ablation import page
 from reports.build import make_report, texts
 from reports.freshness import age_text, origin, origin_text, stale_rows, stated, to_be_stated
-from reports.nightly.page import texts as nightly_texts
+from reports.nightly.night_pages import texts as nightly_texts
 from reports.nightly.rows import COLUMNS, read_rows, rows_text, typed
 from reports.results import Results
 from tests.reports.synthetic import frame, record

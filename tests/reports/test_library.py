@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from instances.files import read_instance
-from instances.named import find_instance
 from kvopt.best_known import known_values, read_registry
 from kvopt.best_known.entry import Registry
 from reports.library.__main__ import FOLDER, main, page_text
+from reports.library.library_site import library_pages
 from reports.library.sentence import runs
-from reports.library.site import library_pages
-from reports.tables.library import difficulty, library_table
+from reports.tables.library_values import difficulty, library_table
 from tests.docs.followed import broken
 from tests.pins import as_pinned
 from tests.reports.folders import fill
@@ -24,7 +22,6 @@ from tests.reports.synthetic import frame, record
 
 @pytest.fixture(scope="module")
 def registry() -> Registry:
-    """The committed registry."""
     found = read_registry()
     assert found is not None
     return found
@@ -32,7 +29,6 @@ def registry() -> Registry:
 
 @as_pinned("highspy", "numba", "ortools", "pyomo", "scipy")
 def test_the_committed_page_is_fresh() -> None:
-    """It is what the registry gives."""
     assert main(["--check"]) == 0
 
 
@@ -52,7 +48,6 @@ def test_the_page_tells_of_what_runs_it_is(registry: Registry) -> None:
 
 
 def test_every_instance_is_there_the_open_ones_first(registry: Registry) -> None:
-    """By gap; closed ones last; each of the registry once."""
     frame = library_table(registry).frame
     assert sorted(frame["sha"]) == sorted(entry.sha256 for entry in registry.instances)
     assert frame["gap"].is_monotonic_decreasing
@@ -61,14 +56,12 @@ def test_every_instance_is_there_the_open_ones_first(registry: Registry) -> None
 
 
 def test_every_link_leads_to_a_file(registry: Registry) -> None:
-    """Instances, schedules and certificates."""
     links = re.findall(r"\]\(([^)]+)\)", page_text(registry, 0))
     assert len(links) > 3 * sum(each.upper.value > each.lower.value for each in registry.instances)
     assert [link for link in links if not (FOLDER / link).resolve().is_file()] == []
 
 
 def test_the_sentence_is_computed(registry: Registry) -> None:
-    """Another value of one instance gives another sentence."""
     widest, *rest = sorted(
         registry.instances, key=lambda e: (e.lower.value - e.upper.value) / e.upper.value
     )
@@ -107,7 +100,6 @@ def _chosen(registry: Registry, *names: str) -> Registry:
 
 @pytest.fixture(scope="module")
 def small(registry: Registry) -> Registry:
-    """Three instances of the registry, one with the widest gap."""
     return _chosen(registry, "example_3_1", "uniform_100", "planted_12")
 
 
@@ -129,14 +121,6 @@ def test_every_link_of_the_site_is_a_file_of_it(files: dict[str, str], tmp_path:
     assert all(text.count('href="') > 2 for name, text in files.items() if name.endswith(".html"))
     fill(tmp_path, files)
     assert broken(tmp_path) == []
-
-
-def test_files_of_the_site_are_those_of_the_library(files: dict[str, str]) -> None:
-    """Byte for byte, so the hash in a schedule is that of the instance."""
-    own = find_instance("uniform_100").read_text(encoding="utf-8")
-    assert files["files/uniform_100.instance.json"] == own
-    schedule = files["files/uniform_100.schedule.json"]
-    assert read_instance(find_instance("uniform_100")).sha256 in schedule
 
 
 def test_pages_of_instances_outside_of_a_store(files: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.metrics import (
+from reports.formulas import (
     counted_seconds,
     integrate,
     mean_gap_over_time,
@@ -67,12 +67,6 @@ def test_primal_integral_of_several_runs() -> None:
     assert found.to_dict() == {1: pytest.approx(1.0), 2: pytest.approx(5.0), 3: pytest.approx(2.0)}
 
 
-def test_worse_schedules_and_points_after_the_limit_change_nothing() -> None:
-    """Only improvements within the limit count."""
-    steps = primal_steps(_points((1, 1.0, 100), (1, 2.0, 400), (1, 11.0, 50)), pd.Series({1: 100}))
-    assert integrate(steps, pd.Series({1: 10.0}))[1] == pytest.approx(1.0)
-
-
 def test_primal_dual_integral() -> None:
     """Gap 1 until both sides are there, then (UB - LB) / UB of the run itself."""
     incumbents = _points((1, 1.0, 200), (1, 5.0, 100))
@@ -98,12 +92,6 @@ def test_profile() -> None:
     # a is the best on one of three, within a factor of 2 on two, and never on the third.
     assert found["a"].tolist() == pytest.approx([1 / 3, 2 / 3, 2 / 3])
     assert found["b"].tolist() == pytest.approx([2 / 3, 1.0, 1.0])
-
-
-def test_instances_on_which_all_failed_stay_in_the_profile() -> None:
-    """Dolan and Moré count over all problems: one of two solved by nobody leaves 1/2."""
-    ratios = performance_ratios(pd.DataFrame({"a": [1.0, np.nan]}))
-    assert profile(ratios, (1.0, 10.0))["a"].tolist() == [0.5, 0.5]
 
 
 @settings(deadline=None, max_examples=50)

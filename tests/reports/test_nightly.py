@@ -14,7 +14,7 @@ from kvopt.suites import Suite, read_suite
 from kvopt.sweeps.plan import plan
 from reports.nightly import __main__ as command
 from reports.nightly.compare import Comparison, compare
-from reports.nightly.page import comparison_text, texts
+from reports.nightly.night_pages import comparison_text, texts
 from reports.nightly.rows import COLUMNS, RowsError, nightly_rows, read_rows, rows_text
 
 POLICY: dict[str, Any] = {
@@ -77,7 +77,6 @@ def _suite(tmp_path: Path) -> Suite:
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Suite:
-    """A suite with one section of each role."""
     return _suite(tmp_path)
 
 
@@ -161,7 +160,6 @@ def test_a_contradiction_fails(suite: Suite) -> None:
 
 
 def test_new_runs_are_told(suite: Suite) -> None:
-    """A run that the reference has not is no failure."""
     comparison = compare(_night(suite, POLICY), _night(suite, POLICY, PROOF))
     assert not comparison.failures
     assert comparison.changed == ("proofs: cpsat on a, seed 0: new",)
@@ -204,7 +202,6 @@ def test_the_tables_are_a_function_of_the_rows(suite: Suite) -> None:
 
 
 def test_what_stands_in_a_name_does_nothing_in_markdown(suite: Suite) -> None:
-    """Names are shown as code, with no way out of it."""
     row = POLICY | {"instance": "a`<script>|[x](y)"}
     text = comparison_text(_compare(suite, row, tel=101))
     assert "# The night FAILED" in text
@@ -249,6 +246,5 @@ def test_a_night_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     [[], ["--store", "x"], ["--out", "x"], ["--nope"], ["--store", "x", "--out", "y", "--update"]],
 )
 def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """One line on standard error and exit code 2."""
     assert command.main(arguments) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from kvopt.best_known import known_values, read_registry
 from reports.build import build_report
-from reports.library.site import library_pages
+from reports.library.library_site import library_pages
 from reports.results import Results
 from tests.reports.folders import fill
 from tests.reports.hostile import NAMES, hostile_records
@@ -28,7 +28,6 @@ pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is no
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's chromium, headless."""
     with playwright.sync_playwright() as started:
         # No sandbox: containers and runners run tests as root.
         opened = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
@@ -38,7 +37,6 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module", params=[pytest.param("report", marks=pytest.mark.slow("walks"))])
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report over 40 methods and 24 instances."""
     folder = tmp_path_factory.mktemp("report")
     build_report(Results(many(24, 40)), folder, pages=2)
     return folder
@@ -123,33 +121,7 @@ def test_the_boards_come_first(browser: Browser, folder: Path) -> None:
     assert len(_column(page, order[2], 2)) < 5
 
 
-@pytest.mark.parametrize("width", [1400, 390])
-def test_tables_read_well(browser: Browser, folder: Path, width: int) -> None:
-    """Arrows stand at their own column, right of its title; no name is broken but on a phone."""
-    page = _open(browser, folder / "index.html", viewport={"width": width, "height": 900})
-    apart = page.evaluate(
-        """[...document.querySelectorAll("table.data thead th")].flatMap(head => {
-          const title = head.querySelector(".dt-column-title");
-          const arrow = head.querySelector(".dt-column-order");
-          const [a, b, c] = [title, arrow, head].map(each => each.getBoundingClientRect());
-          const fine = a.right <= b.left + 1 && b.right <= c.right && b.left - a.right < 12;
-          return c.width === 0 || fine ? [] : [head.textContent];
-        })"""
-    )
-    assert apart == []
-    broken = page.evaluate(
-        """[...document.querySelectorAll("td.short")].filter(cell => {
-          const range = document.createRange();
-          range.selectNodeContents(cell);
-          return new Set([...range.getClientRects()].map(each => Math.round(each.top))).size > 1;
-        }).map(cell => cell.textContent)"""
-    )
-    # On a phone it may be.
-    assert broken == [] or width < 640
-
-
 def test_nothing_is_asked_of_the_network(browser: Browser, folder: Path) -> None:
-    """One file: besides itself only data and what it makes of them."""
     page = _open(browser, folder / "index.html")
     foreign = [url for url in page.asked if not url.startswith(("data:", "blob:"))]
     assert foreign == [(folder / "index.html").as_uri()]
@@ -239,7 +211,6 @@ def _some_page(folder: Path) -> str:
 
 
 def _luminance(colour: str) -> float:
-    """Return the relative luminance of WCAG 2.1 of ``rgb(r, g, b)``."""
     channels = [int(part) / 255 for part in colour.split("(")[1].rstrip(")").split(",")[:3]]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -43,7 +43,6 @@ def test_the_schedule_of_a_bound_is_a_policys() -> None:
 
 
 def _proof(method: str, source: str, value: int = 100) -> Record:
-    """Return a run whose engine's own search met its own schedule."""
     return record(
         method=method, tel=value, lower_bound=value, bound_source=source, status="optimal"
     )
@@ -102,13 +101,6 @@ def test_an_optimum_by_construction_needs_no_run() -> None:
     )
 
 
-def test_no_schedule_at_all() -> None:
-    """Without a schedule and a known optimum there is nothing to compare with."""
-    line = _line(record(status="no_solution", lower_bound=50))
-    assert line["standing"] == "none"
-    assert pd.isna(line["upper"])
-
-
 def test_registry_raises_what_rows_know() -> None:
     """Better values of the registry count, worse ones do not, and so do its witnesses."""
     witnesses = [engine_witness("cpsat:cpsat", 110), engine_witness("highs:ilp", 110)]
@@ -122,13 +114,6 @@ def test_registry_raises_what_rows_know() -> None:
     worse = {digest("a"): {"upper_bound": 130, "lower_bound": 40, "opt": False}}
     line = _line(record(tel=120, lower_bound=50), best_known=worse)
     assert (line["upper"], line["lower"], line["standing"]) == (120, 50, "open")
-
-
-def test_registry_with_nulls() -> None:
-    """An entry may lack a bound."""
-    told = {digest("a"): {"upper_bound": None, "lower_bound": 60, "lower_by": None, "opt": False}}
-    line = _line(record(tel=120), best_known=told)
-    assert (line["upper"], line["lower"], line["lower_by"]) == (120, 60, "the registry")
 
 
 def test_a_bound_above_a_schedule_is_a_contradiction() -> None:
@@ -155,7 +140,6 @@ def test_a_bound_above_a_schedule_is_a_contradiction() -> None:
     "run", [record(tel=99, known_optimum=100), record(tel=120, lower_bound=101, known_optimum=100)]
 )
 def test_known_optima_can_be_contradicted(run: object) -> None:
-    """A schedule below or a bound above what the construction gives."""
     assert len(Results(frame(run)).contradictions) == 1  # type: ignore[arg-type]
 
 
@@ -189,7 +173,6 @@ def test_equal_names_of_different_instances_are_kept_apart() -> None:
 
 
 def test_engines_with_several_limits_are_several_methods() -> None:
-    """Their limits are named; a policy's limit does not matter."""
     rows = prepare(
         frame(
             record(method="cpsat:cpsat", tel=10, time_limit=5.0),

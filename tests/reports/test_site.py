@@ -28,7 +28,6 @@ def night() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def made(night: pd.DataFrame) -> Results:
-    """The results of these instances."""
     registry = read_registry()
     assert registry is not None
     few = tuple(each for each in registry.instances if each.instance in NAMES)

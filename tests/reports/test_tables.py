@@ -11,7 +11,7 @@ from reports.build import _parts, make_report
 from reports.profiles import common_costs
 from reports.results import Results
 from reports.table import Table
-from reports.tables.serving import serving_table
+from reports.tables.serving_metrics import serving_table
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from tests.reports.synthetic import frame, measured_of, record, results_of
 
@@ -19,7 +19,6 @@ pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 def _part(results: Results, slug: str) -> Table | None:
-    """Return a table; those after it are not made."""
     tables = (part for part in _parts(results) if isinstance(part, Table))
     return next((each for each in tables if each.slug == slug), None)
 
@@ -77,7 +76,6 @@ def test_competitive_ratio_is_an_interval_unless_known() -> None:
 
 
 def test_seeds_are_averaged_for_ratios() -> None:
-    """E[ALG] over the draws: (100 + 140) / 2 over 100."""
     results = results_of(
         record(method="a-random", tel=100, seed=0, known_optimum=100),
         record(method="a-random", tel=140, seed=1, known_optimum=100),
@@ -171,7 +169,6 @@ def test_methods_are_compared_on_shared_instances() -> None:
     ids=["empty", "one row", "all failed", "unread", "one engine", "no seconds"],
 )
 def test_every_table_survives_little_data(records: list[Any]) -> None:
-    """Nothing, one row, failures only: a report all the same."""
     parts = make_report(Results(frame(*records))).shown
     lines = [len(part.frame) for part in parts if isinstance(part, Table) and part.slug == "runs"]
     assert sum(lines) == sum(each.instance_sha256 != "" for each in records)
@@ -197,7 +194,6 @@ def test_rows_with_missing_columns_and_values() -> None:
 
 
 def test_failures_are_listed_with_their_reason() -> None:
-    """Crashed, refused, memory_limit and error runs, and no others."""
     results = results_of(
         record(instance="a", status="refused", detail="memory exceeded at 3"),
         record(instance="b", status="no_solution"),
@@ -241,7 +237,6 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
     ("note", "left"), [(KEEPS_TOKENS_COVERED, 0.25), (KEEPS_TOKENS_NOTE, None)]
 )
 def test_what_is_left_where_tokens_are_kept(note: str, left: float | None) -> None:
-    """In seconds the run says whether its bound holds for that."""
     told = {"batch_time": "linear", "method": "vllm-v1", "tel": 120, "lower_bound": 90}
     table = serving_table(measured_of(record(**told, detail=f"{note}; more")))
     assert table is not None

@@ -12,7 +12,7 @@ from instances.batch_time import NANOSECONDS
 from kvopt.runs.record import Record
 from reports.build import make_report
 from reports.first import terminal_text
-from reports.page import Figure
+from reports.page_parts import Figure
 from reports.results import Results
 from reports.table import Table
 from tests.reports.synthetic import frame, record, units_of
@@ -59,7 +59,6 @@ UNITS = [(ROUNDS, ""), (FASTER, "-seconds"), (SLOWER, "-seconds-2")]
 
 
 def _parts(*records: Record) -> dict[str, Table | Figure]:
-    """Return the parts by slug."""
     return {part.slug: part for part in make_report(Results(frame(*records))).shown}
 
 
@@ -81,7 +80,6 @@ def _holds(part: Table | Figure) -> Any:
 
 @pytest.fixture(scope="module")
 def together() -> dict[str, Table | Figure]:
-    """Everything that a store with all three units gives."""
     return _parts(*FASTER, *ROUNDS, *SLOWER)
 
 
@@ -117,7 +115,6 @@ def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | Figure]
 
 
 def test_the_leaderboard_command_keeps_them_apart() -> None:
-    """The same boards as text, and a sentence for each unit."""
     told = " ".join(terminal_text(Results(frame(*ROUNDS, *FASTER))).split())
     assert "Leaderboard: non-clairvoyant (arrivals in seconds)" in told
     assert "Bounds (arrivals in seconds)" in told
@@ -126,7 +123,6 @@ def test_the_leaderboard_command_keeps_them_apart() -> None:
 
 
 def test_any_text_may_be_a_batch_time() -> None:
-    """Rows may hold anything; a title holds what is plain only."""
     bad = [replace(each, batch_time="[x](y) <b>", key=f"b{each.key}") for each in FASTER]
     found = units_of(*bad, *SLOWER)
     assert [each.words for each in found] == [

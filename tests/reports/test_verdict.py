@@ -81,7 +81,6 @@ OUTSIDE = ("vllm-v1", "sglang-ratio")
 
 
 def _about(unit: Unit, sentences: list[str], several: bool) -> list[str]:
-    """Return the sentences on a unit, without what each begins with."""
     where = f"In seconds under {unit.batch_time}: " if unit.batch_time else "In rounds: "
     if not several:
         return [each.removeprefix(where) for each in sentences]
@@ -174,20 +173,7 @@ def test_a_method_of_one_s_own_has_its_place() -> None:
     )
 
 
-def test_the_share_of_optima_is_missing_where_none_is_known() -> None:
-    """A share of no instance is not 0 %."""
-    found, _ = _unit(_run("svf", "a", 100), _run("mc-sf", "a", 110))
-    assert leaderboards(found[0].boards)[0].frame["optimal"].isna().all()
-    closed = [
-        record(method=method, instance="a", tel=tel, lower_bound=100, key=method)
-        for method, tel in (("svf", 100), ("mc-sf", 110))
-    ]
-    found, _ = _unit(*closed)
-    assert list(leaderboards(found[0].boards)[0].frame["optimal"]) == [1.0, 0.0]
-
-
 def test_the_answer_is_about_one_instance() -> None:
-    """And what nobody declares has a board of its own."""
     runs = [_run("file:mine.py", "a", 100), _run("svf", "a", 110), _run("vllm-v1", "a", 120)]
     _, (answer, first, none, second, third, _) = _unit(*runs)
     assert answer == "No scheduler within the problem can be below 22.500."
@@ -198,7 +184,6 @@ def test_the_answer_is_about_one_instance() -> None:
 
 
 def test_who_shares_no_instances_is_named() -> None:
-    """Three policies on an instance each: no board, and no denial."""
     runs = [
         _run(name, f"{place}", 100) for place, name in enumerate(("svf", "mc-sf", "alpha-beta"))
     ]

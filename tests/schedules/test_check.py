@@ -80,7 +80,7 @@ def test_memory_one_token_short_is_refused_at_the_exact_time() -> None:
         # An attempt of o tokens would have completed.
         (100, [(0, 2, 5)], [9], [[(0, 4)]], ""),
         (100, [(0, 2, 5)], [9], [[(0, 5)]], "request id 0: cancelled attempt at round 0"),
-        # The earliest is told: 5 + 5 tokens at time 1, or a start at 19 before 20, as they come.
+        # The earliest is named: 5 + 5 tokens at time 1, or a start at 19 before 20, as they come.
         (6, [(0, 4, 2), (0, 4, 2), (20, 1, 1)], [0, 0, 19], None, "at time 1 10 tokens"),
         (6, [(0, 4, 2), (0, 4, 2), (20, 1, 1)], [50, 50, 19], None, "id 2 starts at round 19"),
         # At 0 requests 0 and 2 hold 2 + 6, then 3 + 7 = 10; at 2 request 1 holds 8, 9.
@@ -96,7 +96,7 @@ def test_what_can_be_run_and_what_cannot(
     attempts: list[list[tuple[int, int]]] | None,
     expected: str,
 ) -> None:
-    """Valid where nothing is expected; else the first violation is told, by time and request."""
+    """Valid where nothing is expected; else the first violation is named, by time and request."""
     verdict = judged(instance_of(memory, *rows), starts, attempts=attempts)
     assert verdict.valid == (expected == "")
     assert expected in verdict.reason
@@ -208,10 +208,8 @@ def test_what_keeps_tokens_is_never_optimal() -> None:
 
 
 def test_memory_counted_as_in_the_engine() -> None:
-    """A token takes its slot a round later, so two requests of 1 + 2 tokens fit into 4, not 3.
-
-    They hold 1 + 1 and 2 + 2 at times 1 and 2; counted by the problem 2 + 2 and 3 + 3.
-    """
+    """A token takes its slot a round later, so two requests of 1 + 2 tokens fit into 4, not 3."""
+    # They hold 1 + 1 and 2 + 2 at times 1 and 2; counted by the problem 2 + 2 and 3 + 3.
     for memory, valid in ((4, True), (3, False)):
         instance = instance_of(memory, (0, 1, 2), (0, 1, 2))
         schedule = make_schedule(instance, [0, 0], "test", engine_accounting=True)
@@ -293,7 +291,7 @@ def test_a_million_requests_take_seconds() -> None:
         lower_bound=None,
         status="feasible",
     )
-    # Of this process alone: others may be at work beside it.
+    # Of this process alone: others may be at work next to it.
     began = time.process_time()
     assert check_schedule(instance, schedule).valid
     assert time.process_time() - began < 10

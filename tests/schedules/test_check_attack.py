@@ -56,7 +56,7 @@ def disagreement(seed: int) -> tuple[str, str]:
 
 
 def below_optimum(seed: int, keep: bool) -> bool:
-    """Tell whether a drawn schedule that the checker lets pass has a TEL below OPT."""
+    """Return whether a drawn schedule that the checker lets pass has a TEL below OPT."""
     rng = random.Random(seed)
     rows, memory = draw_rows(rng)
     document = draw_possible(rng, rows, memory, keep)
@@ -113,7 +113,7 @@ def test_no_valid_schedule_is_better_than_the_optimum() -> None:
 
 
 def test_policies_are_optimal_where_they_are() -> None:
-    """Told OPT as a bound, a run is optimal where its schedule kept nothing and has that TEL."""
+    """With OPT as a bound, a run is optimal where its schedule kept nothing and has that TEL."""
     kept = 0
     for seed in range(25):
         rows, memory = draw_rows(random.Random(seed), 5)

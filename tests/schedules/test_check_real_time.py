@@ -66,7 +66,7 @@ def test_rounds_and_tel_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("memory", "cached", "tel", "told"),
+    ("memory", "cached", "tel", "stated"),
     [
         (6, 2, 13.5, "goes on from tokens in free blocks"),
         (7, 3, 13.0, "goes on from tokens in free blocks"),
@@ -75,16 +75,14 @@ def test_rounds_and_tel_by_hand() -> None:
         (9, 4, 12.5, "finds 4 tokens, more than were computed before"),
     ],
 )
-def test_cached_tokens_by_hand(memory: int, cached: int, tel: float, told: str) -> None:
-    """What a run finds need not be prefilled, was computed, and is held in between.
-
-    Round 0 prefills the first request, 0-2.5; round 1 the second, 2.5-5, while the first has made
-    a token and is gone.  Round 2 prefills 3 + 1 - cached, round 3 decodes.
-    """
+def test_cached_tokens_by_hand(memory: int, cached: int, tel: float, stated: str) -> None:
+    """What a run finds need not be prefilled, was computed, and is held in between."""
+    # Round 0 prefills the first request, 0-2.5; round 1 the second, 2.5-5, while the first has made
+    # a token and is gone.  Round 2 prefills 3 + 1 - cached, round 3 decodes.
     instance = make(memory, (0, 3, 3), (0, 3, 1))
     runs: dict[str, Any] = {"attempts": [[(0, 1)], []], "kept": [[0, 1], [0]]}
     schedule = schedule_of(instance, [1, 1], tel, cached=((0, cached), (0,)), **runs)
-    assert told in check_schedule(instance, schedule).reason
+    assert stated in check_schedule(instance, schedule).reason
     assert parse_schedule(schedule_document(schedule)) == schedule
     shapeless = schedule_of(instance, [1, 1], tel, cached=((0,), (0,)), **runs)
     assert check_schedule(instance, shapeless).kind == "malformed"
@@ -176,8 +174,8 @@ def test_an_attempt_cancelled_on_its_way_makes_no_token() -> None:
     with pytest.raises(ValueError, match="at least 1 token where no prompt is cut"):
         schedule_of(TWO, [0, 3], 0, attempts=[[], [(2, 0)]])
     whole = {"prefills": (((2,),), ((4,), (4,)))}
-    told = schedule_of(TWO, [0, 3], 0, attempts=[[], [(2, 0)]], **whole)
-    assert "makes 0" in check_schedule(TWO, told).reason
+    stated = schedule_of(TWO, [0, 3], 0, attempts=[[], [(2, 0)]], **whole)
+    assert "makes 0" in check_schedule(TWO, stated).reason
 
 
 def test_a_clock_is_for_instances_in_seconds() -> None:
@@ -251,11 +249,9 @@ def _drawn(rng: np.random.Generator) -> Instance:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_mutations_are_refused(name: str) -> None:
-    """A start, a gap, a chunk, a token kept, an attempt or the TEL told wrong is found.
-
-    Prompts and outputs count in the batch time, so no two of these have the same times: a TEL that
-    is still right would need two errors that cancel out, and the numbers are prime for that.
-    """
+    """A start, a gap, a chunk, a token kept, an attempt or the TEL stated wrongly is found."""
+    # Prompts and outputs count in the batch time, so no two of these have the same times: a TEL
+    # that is still right would need two errors that cancel out, and the numbers are prime for that.
     policy, values = METHODS[name]
     model = parse_batch_time("linear(1.000003,0.100019,0.010037,0.500057,0.020023)")
     refused: set[str] = set()

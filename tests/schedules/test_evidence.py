@@ -187,8 +187,8 @@ def test_bounds_that_are_believed(
 @pytest.mark.parametrize("word", [False, True])
 def test_what_a_source_names_must_be_there(source: str, word: bool) -> None:
     """Whose word it is does not count where a proof is named: it proves the bound, or not."""
-    told = [believed("feasible", "", source, word=word, proved=each) for each in (True, False)]
-    assert told == ([word, word] if source == "HiGHS" else [True, False])
+    stated = [believed("feasible", "", source, word=word, proved=each) for each in (True, False)]
+    assert stated == ([word, word] if source == "HiGHS" else [True, False])
     unseen = believed("feasible", "", source, word=word)
     assert unseen == (source in COMPUTED or (source == "HiGHS" and word))
     assert not believed("refused", "", source, word=True, proved=True)

@@ -89,7 +89,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, schedule: Schedule) -> No
 def test_a_bad_field_is_named_in_one_line(
     tmp_path: Path, changes: dict[str, Any] | str, words: str
 ) -> None:
-    """Wrong types, ranges, keys and versions, and keys left out, are told with file and field."""
+    """Wrong types, ranges, keys and versions, and keys left out, are named with file and field."""
     path = tmp_path / "bad.json"
     document = schedule_document(FULL)
     if isinstance(changes, str):
@@ -158,7 +158,7 @@ def test_any_mutation_is_read_and_judged_or_refused_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("starts", "told"),
+    ("starts", "stated"),
     [
         ([0], "expected 2 starts, found 1"),
         ([0, 1, 2], "expected 2 starts, found 3"),
@@ -166,18 +166,18 @@ def test_any_mutation_is_read_and_judged_or_refused_in_one_line(
         ([0, -1], "request 1: expected a start of at least 0, found -1"),
     ],
 )
-def test_wrong_starts_are_one_plain_sentence(starts: list[int], told: str) -> None:
+def test_wrong_starts_are_one_plain_sentence(starts: list[int], stated: str) -> None:
     """Of a method or file of one's own, whichever part of the project takes them."""
-    with pytest.raises(ValueError, match=f"^{told}$"):
+    with pytest.raises(ValueError, match=f"^{stated}$"):
         make_schedule(PAIR, starts, "mine")
     state = RunState(PAIR, "mine")
     assert not state.take(ScheduleFound(starts=starts, found_by="mine"))
-    assert state.refused == [f"mine: {told}"]
+    assert state.refused == [f"mine: {stated}"]
 
 
 @pytest.mark.parametrize("field", ["starts", "attempts", "kept"])
 def test_a_list_is_read_up_to_its_first_fault(field: str) -> None:
-    """Of 100,000 wrong elements one is told, and no others are noted on the way."""
+    """Of 100,000 wrong elements one is named, and no others are noted on the way."""
     document = schedule_document(FULL) | {field: ["x"] * 100_000}
     tracemalloc.start()
     try:

@@ -63,7 +63,7 @@ def test_three_commands_give_one_answer(tmp_path: Path, capsys: pytest.CaptureFi
     assert solve([*at_two, "--policy", "all", "--time-limit", "8"]) == 0
     told["all"] = capsys.readouterr().out
     for method in ("mc-sf", "vllm-v1"):
-        # A slow machine tells what runs, too.
+        # A slow machine shows what runs, too.
         (line,) = (x for x in told["rates"].splitlines() if x.split()[:2] == ["2", method])
         (cells,) = (line for line in told["all"].splitlines() if line.startswith(f"{method} "))
         in_summary = re.search(r"left to gain +at most ([\d.]+) % of the TEL", told[method])
@@ -182,7 +182,7 @@ def test_the_registry_is_asked_in_rounds() -> None:
 
 
 def test_the_word_of_ones_own_method_is_no_bound(tmp_path: Path) -> None:
-    """What is left is told by what integers prove beside it: each request alone, and the work."""
+    """The share left is of bounds proved in integers: each request alone, and the work."""
     plain, boasts = tmp_path / "plain.py", tmp_path / "boasts.py"
     plain.write_text(
         "from heuristics.registry import policies\n"

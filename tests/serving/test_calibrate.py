@@ -1,4 +1,4 @@
-"""``kvopt calibrate`` finds the batch time that made the tokens of a run, and tells its error."""
+"""``kvopt calibrate`` finds the batch time that made the tokens of a run, and its error."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_true_numbers_are_found(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_the_error_is_of_other_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where every second one took twice as long as its rounds, that is what is told."""
+    """Where every second one took twice as long as its rounds, so is the error."""
     assert main([str(measured(tmp_path, drawn(120), scale=2.0))]) == 0
     _, errors = told(capsys.readouterr().out)
     assert errors["TPOT"][0] == pytest.approx(-50, abs=1)
@@ -114,7 +114,6 @@ def test_what_cannot_be_calibrated_gets_one_line(
 
 
 def test_spans_of_years_get_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No batch time is as long as such rounds."""
     run = measured(tmp_path, drawn(30))
     file = run / "requests.jsonl"
     records = [json.loads(each) for each in file.read_text().splitlines()]

@@ -32,7 +32,6 @@ from tests.kvopt.conftest import Refused
 
 @given(st.floats(LOWEST, HIGHEST * 0.999), st.floats(LOWEST, HIGHEST), st.floats(0.01, 0.5))
 def test_the_search_ends_around_the_rate(most: float, start: float, precision: float) -> None:
-    """Wherever it begins."""
     low, high = largest_rate(lambda rate: rate <= most, start, precision)
     assert low <= most < high <= low * (1 + precision) * (1 + 1e-12)
 
@@ -177,5 +176,4 @@ def test_a_burst_does_not_count(tmp_path: Path) -> None:
     ],
 )
 def test_bad_usage(asked: list[str], says: str, refused: Refused, tmp_path: Path) -> None:
-    """One line and 2."""
     assert says in refused(command.main, "chat", *asked, "--store", tmp_path / "runs.sqlite")

@@ -33,7 +33,6 @@ PUBLISHED = {
 
 
 def test_the_sizes_make_the_published_number_of_weights() -> None:
-    """So a slip in a size shows."""
     assert {name: each.weights / 1e9 for name, each in MODELS.items()} == pytest.approx(
         PUBLISHED, rel=0.002
     )

@@ -28,7 +28,6 @@ LLAMA = ["--layers", "80", "--kv-heads", "64", "--head-size", "128", "--gpus", "
     [(64, GB, 7_629), (64, GIB, 8_192), (8, GB, 61_035)],
 )
 def test_the_papers_setting(kv_heads: int, unit: int, tokens: int) -> None:
-    """J1's formula, by hand."""
     assert llama2_70b(kv_heads, unit).tokens == tokens
     shown = "\n".join(on_the_published(llama2_70b(8, GB)))
     # 16,492 · 2,621,440 bytes = 43.2 GB.
@@ -120,5 +119,4 @@ def test_half_bytes_are_exact() -> None:
     ],
 )
 def test_every_mistake_is_one_line(arguments: list[str], expected: str, refused: Refused) -> None:
-    """Exit code 2."""
     assert expected in refused(main, *arguments)

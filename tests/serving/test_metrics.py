@@ -14,7 +14,7 @@ from tests.schedules.clock.test_timeline import in_seconds, scheduled, with_kept
 MS = 10**6
 
 
-#: Metric and value; the arithmetic stands beside it.
+#: Metric and value; with the arithmetic.
 EXPECTED = {
     # First tokens after 12 and 23 ms.
     "mean_ttft_ms": 17.5,

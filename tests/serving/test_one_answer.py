@@ -77,7 +77,6 @@ def _answer(text: str) -> list[list[str]]:
 def test_the_same_from_every_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same methods and figures."""
     monkeypatch.chdir(tmp_path)
     Path("trace.csv").write_text(TRACE, encoding="utf-8")
     named = ["trace.csv", "--memory", "32", "--batch-time", BATCH, "--time-limit", "12"]

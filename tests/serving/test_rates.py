@@ -126,7 +126,7 @@ def test_the_figure_has_a_title_and_bars_over_seeds() -> None:
 
 
 def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a wrong result, for one of the two is; the table has the bound beside it."""
+    """As a wrong result, for one of the two is; the table has the bound, too."""
     store = tmp_path / "runs.sqlite"
     asked = partial(rate_sweep, SIX, (2.0,), [read_method("svf")], WISHES, store=store)
     table, _, wrong = asked(slo=read_slo("e2el:9s"))
@@ -143,7 +143,6 @@ def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("text", ["", "x", "1,,2", "0,1", "2,1", "1,1", "nan", "inf", "-1"])
 def test_what_are_no_rates(text: str) -> None:
-    """One line."""
     with pytest.raises(RatesError, match=r"^expected rates above 0, ascending"):
         read_rates(text)
 
@@ -170,7 +169,6 @@ def test_what_is_refused(
 
 
 def test_a_family_is_drawn_at_a_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With its own parameters and seed."""
     named = ["chat", "--set", "n=5", "--rates", "5", "--methods", "svf", "--time-limit", "2"]
     assert rates([*named, "--store", str(tmp_path / "runs.sqlite"), "--quiet"]) == 0
     _, line = capsys.readouterr().out.splitlines()

@@ -57,7 +57,6 @@ def four(tmp_path: Path) -> Path:
 
 
 def _by_hand(told: dict[Any, Any]) -> None:
-    """Compare metrics by name with the numbers above."""
     assert told["mean_e2el_ms"] == pytest.approx(sum(LATENCIES_MS) / 4)
     assert told["mean_ttft_ms"] == pytest.approx(sum(TTFT_MS) / 4)
     assert told["p99_ttft_ms"] == pytest.approx(np.percentile(TTFT_MS, 99))
@@ -137,7 +136,7 @@ def test_sweeps_resume(four: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_batch_time_is_part_of_a_key() -> None:
-    """The hash does not tell seconds from rounds."""
+    """The hash is the same in seconds and in rounds."""
     requests = (Request(0, 0, 1, 1),)
     rounds = Instance("x", 5, requests)
     seconds = Instance("x", 5, requests, time_unit="second")
@@ -160,7 +159,7 @@ def test_the_summary_is_in_seconds(four: Path, capsys: pytest.CaptureFixture[str
     assert "AEL" not in told
     assert told["E2EL"].startswith("mean 0.292 s, ")
     # Alone the four take 110, 110, 330 and 330 ms.
-    # The bound that is computed beside it may be larger.
+    # The bound of the other process may be larger.
     assert told.get("of this run", told["lower bound"]).startswith("0.880 s  (from ")
     bound = float(told["lower bound"].split()[0])
     assert bound >= 0.88
@@ -188,7 +187,7 @@ def test_auto_has_a_schedule_a_bound_and_the_gap() -> None:
 
 @pytest.mark.slow("walks")
 def test_a_memory_of_another_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The papers' 16,492 beside a batch time of 8 KV heads, by every command and the API."""
+    """The papers' 16,492 with a batch time of 8 KV heads, by every command and the API."""
     path, papers = tmp_path / "papers.json", replace(FOUR, memory=16_492)
     write_instance(papers, path)
     told = "16,492 tokens is the papers' number"
@@ -268,7 +267,7 @@ def test_limits_of_the_recorded_engine(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.slow("walks")
 def test_other_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: Refused) -> None:
-    """Refused by every command unless a batch time is named; named, the difference is told."""
+    """Refused by every command unless a batch time is named; named, a line has the difference."""
     path = tmp_path / "bench.json"
     _measured(path, "Qwen/Qwen3-8B")
     store = ["--store", str(tmp_path / "runs.sqlite")]
@@ -336,7 +335,6 @@ def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
     ],
 )
 def test_what_is_refused(arguments: list[str], expected: str, four: Path, refused: Refused) -> None:
-    """One line, exit code 2."""
     assert expected in refused(solve, four, "--quiet", *arguments)
 
 

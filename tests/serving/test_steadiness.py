@@ -15,7 +15,7 @@ SECOND = 10**9
 
 
 def _made(served: list[float], gap: float = 1.0) -> Timeline:
-    """Return a timeline with a request a gap, each begun at once and served so long (seconds)."""
+    """Return a timeline with a request a gap, each served at once and so long (seconds)."""
     n = len(served)
     arrivals = (np.arange(n) * gap * SECOND).astype(np.int64)
     ends = arrivals + (np.array(served) * SECOND).astype(np.int64)
@@ -56,7 +56,7 @@ def test_what_is_sustained(served: list[float], gap: float, sustained: bool) -> 
 
 
 def test_a_backlog_may_grow_while_throughput_follows() -> None:
-    """The mean of the second half tells: some 9 requests against 4, more than 2 and 2 by chance."""
+    """In the second half are some 9 requests against 4, more than 2 and 2 by chance."""
     served = 200 * [4.0] + 100 * [9.0]
     found = steadiness(_made(served))
     assert found.grows

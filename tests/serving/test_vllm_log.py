@@ -108,7 +108,7 @@ def test_warm_up_rounds_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_rounds_that_no_batch_time_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every third round takes four times as long: the rows are written, no batch time is told."""
+    """Every third round takes four times as long: the rows are written, without a batch time."""
     lines = [_line(k, 0, 1 + k % 9, 5 * (4 if k % 3 == 0 else 1)) for k in range(60)]
     out = tmp_path / "rounds.csv"
     assert main(["rounds", str(_log(tmp_path / "vllm.log", SIZE, *lines)), "--out", str(out)]) == 1

@@ -87,10 +87,8 @@ class Run:
         self.steps: list[list[Any]] = []
         self.requests: dict[str, Request] = {}
         #: Tokens made, preemptions when the prompt was complete, and the ledger's entries of each.
-        self.made: dict[str, int] = {}
-        self.decodes: dict[str, int] = {}
-        self.start: dict[str, int] = {}
-        self.first: dict[str, int] = {}
+        self.made, self.decodes = dict[str, int](), dict[str, int]()
+        self.start, self.first = dict[str, int](), dict[str, int]()
         self.done: dict[str, tuple[int, int]] = {}
         self.engine = self.make_engine()
 

@@ -82,7 +82,6 @@ class Served(Seen):
 
     @property
     def over(self) -> bool:
-        """Whether its last token is made, or in flight."""
         return self.num_output_tokens == self.output
 
 
@@ -114,7 +113,6 @@ class Replay:
         self.requests.sort(key=lambda each: each.arrival_time)
 
     def preempt(self, batch: dict[int, int]) -> None:
-        """Put back all that are not in a step, or are there with all their tokens again."""
         for place, each in reversed(list(self.runs.items())):
             if not each.over and batch.get(place) != 1:
                 del self.runs[place]
@@ -122,7 +120,6 @@ class Replay:
                 self.queue.prepend_request(each)
 
     def plan(self, begin: int, count: int) -> list[int]:
-        """Return the next so many requests that the queue lets into a step."""
         planned_early = self.ledger["asynchronous"] and begin == self.end
         if planned_early:
             self.arrive(self.begin)
@@ -134,12 +131,10 @@ class Replay:
         return list(self.admit(count))
 
     def arrive(self, until: int) -> None:
-        """Add all that have arrived to the queue."""
         while self.requests and self.requests[0].arrival_time <= until:
             self.queue.add_request(self.requests.pop(0))
 
     def admit(self, count: int) -> Iterator[int]:
-        """Take requests out of the queue as the engine does."""
         for _ in range(count):
             if not self.queue:
                 return
@@ -149,7 +144,7 @@ class Replay:
             yield head.position
 
     def run(self, begin: int, batch: list[list[int]]) -> None:
-        """Let a step pass: what had ended before it holds nothing when the next is planned."""
+        # Requests that ended before the step hold nothing at the next plan.
         scheduled = [position for position, _ in batch]
         self.runs = {p: each for p, each in self.runs.items() if p in scheduled or not each.over}
         for position, tokens in batch:

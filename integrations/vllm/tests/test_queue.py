@@ -17,7 +17,6 @@ from kvopt.methods.syntax import MethodError
 
 
 def request(prompt: int, most: int, made: int = 0, **given: Any) -> Seen:
-    """Return a request as the engine has it."""
     return Seen(
         prompt, most, SimpleNamespace(extra_args=given or None), made // 2, made - made // 2
     )
@@ -55,7 +54,7 @@ def test_look_ahead_against_every_step(planned_ahead: int) -> None:
         if not fits(running, blocks, block, planned_ahead):
             continue
         new = request(draws.randint(1, 12), draws.randint(1, 20))
-        allowed = LookAhead(blocks, block, planned_ahead).beside(running)(new)
+        allowed = LookAhead(blocks, block, planned_ahead).check_with(running)(new)
         assert allowed == fits([*running, new], blocks, block, planned_ahead)
         found[allowed] += 1
     assert min(found.values()) > 200
@@ -70,7 +69,7 @@ def test_a_request_alone_is_always_admitted() -> None:
 
 @pytest.mark.parametrize("wrong", ["120", 0, -3, 101, 2.5, True, [5], None])
 def test_predictions_that_are_none_are_left_out(wrong: object) -> None:
-    """A client cannot stop the engine by what it writes into a request."""
+    """A client cannot stop the engine by its predictions."""
     assert predicted(request(5, 100, output_upper=wrong)) == (100, 100)
     assert predicted(request(5, 100, output_lower=wrong, output_upper=40)) == (40, 40)
     assert predicted(request(5, 100, output_lower=7, output_upper=40)) == (7, 40)

@@ -21,11 +21,11 @@ import psutil
 from formulations.bounds.patterns import PatternPricing, prices_among_equals
 from formulations.certificates.certificate import too_long
 from formulations.certificates.certificate_file import price_certificate, sweep_certificate
-from formulations.certificates.sweep_size import Swept
+from formulations.certificates.sweep_size import SearchedSweep
 from formulations.dp.levels import Limits
 from formulations.dp.network import Ints, Network, TooLargeError
 from formulations.dp.relaxation import Tuning
-from formulations.lagrangian.states import Priced, PriceTable
+from formulations.lagrangian.states import PricedTable, PriceTable
 from formulations.valid.states import States
 from formulations.valid.windows import start_windows
 from heuristics import local_search
@@ -104,7 +104,7 @@ class SearchRun:
         if bound <= self.bound:
             return
         certificate = sweep_certificate(bound, prices, *numbers)
-        swept = Swept(under.total, int(under.least.max()), under.worth.tolist(), nodes)
+        swept = SearchedSweep(under.total, int(under.least.max()), under.worth.tolist(), nodes)
         refused = nodes > CERTIFIED_UP_TO or too_long(self.job.instance, certificate, swept)
         self.take_bound(bound, source, None if refused else certificate)
 
@@ -163,7 +163,7 @@ class SearchRun:
             threads=job.threads,
         )
 
-    def improve_prices(self, pricing: PatternPricing, end: float) -> Priced:
+    def improve_prices(self, pricing: PatternPricing, end: float) -> PricedTable:
         """Return the best prices on states at a time; report their bound if it is news."""
         priced = pricing.improve(end)
         if priced.bound > self.bound:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Known:
+class SolverSettings:
     """A solver whose gaps are set to 0.
 
     ``options`` are relative and absolute MIP gap, and tolerances where the default is above 10⁻⁶;
@@ -40,16 +40,16 @@ _MOSEK = {
 }
 
 
-def _of(options: dict[str, Any], silent: str, stating: str = "") -> dict[str, Known]:
+def _of(options: dict[str, Any], silent: str, stating: str = "") -> dict[str, SolverSettings]:
     """Return solvers with the same options; those ``stating`` return a bound at any ending."""
-    found = {name: Known(options) for name in silent.split()}
-    return found | {name: Known(options, states_bound=True) for name in stating.split()}
+    found = {name: SolverSettings(options) for name in silent.split()}
+    return found | {name: SolverSettings(options, states_bound=True) for name in stating.split()}
 
 
 _GUROBIS = "gurobi_direct gurobi_direct_v2 gurobi_persistent gurobi_persistent_v2 appsi_gurobi"
 #: By Pyomo's names.  GLPK's tolerance for integers is 10⁻⁵; it has no absolute gap.
-KNOWN: dict[str, Known] = {
-    "glpk": Known({"mipgap": 0.0}, tolerance=1e-5),
+KNOWN: dict[str, SolverSettings] = {
+    "glpk": SolverSettings({"mipgap": 0.0}, tolerance=1e-5),
     **_of(_CBC, "appsi_cbc cbc"),
     **_of(_CPLEX, "cplex", "appsi_cplex cplex_direct cplex_persistent"),
     **_of(_GUROBI, "gurobi", _GUROBIS),
@@ -59,4 +59,4 @@ KNOWN: dict[str, Known] = {
     **_of(_XPRESS, "xpress", "xpress_direct xpress_persistent"),
 }
 #: An unknown solver: its schedules count, its bound does not.
-UNKNOWN = Known(tolerance=math.inf)
+UNKNOWN = SolverSettings(tolerance=math.inf)

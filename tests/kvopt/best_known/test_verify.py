@@ -55,17 +55,6 @@ def test_reports_do_not_pass_as_certified(proved: Sweep) -> None:
     )
 
 
-def test_a_reported_bound_of_an_open_instance_is_named(sweep: Sweep) -> None:
-    """Merging says what is certified beside it, and the check ends with 3 and the name."""
-    sweep.run(FOUR, "cpsat:cpsat", WORSE, 11, "CP-SAT")
-    assert sweep.merge() == 0
-    told = sweep.out
-    assert "four: lower new -> 11 (cpsat:cpsat, solver-reported; certified 10)" in told
-    assert sweep.check() == 3
-    told = "four: NOT CERTIFIED: bound 11 is solver-reported by cpsat:cpsat; 10 is certified; open"
-    assert told in sweep.err
-
-
 @pytest.mark.parametrize("today", [False, True])
 def test_a_forged_row_is_named(sweep: Sweep, today: bool) -> None:
     """A row rewritten as a proof of TEL 13 (the optimum is 12) is a solver's report, no more."""

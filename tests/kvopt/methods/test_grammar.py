@@ -14,11 +14,10 @@ from kvopt.methods.grammar import (
     method_of_document,
     read_method,
     read_methods,
-    split_methods,
 )
 from kvopt.methods.knowledge import shown_method
 from kvopt.methods.own import OwnMethodError, load_own
-from kvopt.methods.syntax import Call, MethodText, file_text, parse_method
+from kvopt.methods.syntax import Call, MethodText, file_text, parse_method, split_methods
 from kvopt.suites import Section
 from kvopt.suites.sources import draw_source
 from kvopt.sweeps.plan import plan

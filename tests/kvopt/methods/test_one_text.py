@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,10 +15,8 @@ from heuristics.registry import policies
 from kvopt.commands.solve import main
 from kvopt.commands.solve_arguments import judge_options, named_method
 from kvopt.methods.engines import engines, named_engines
-from kvopt.methods.grammar import MethodError, every_policy, read_method, read_methods
-from kvopt.methods.options import changed_values, describe, format_formulation, read_formulation
-from kvopt.suites import read_suite
-from kvopt.sweeps.plan import plan
+from kvopt.methods.grammar import MethodError, every_policy, read_method
+from kvopt.methods.options import describe, format_formulation, read_formulation
 from support.command import Options
 from tests.commands import run_command
 
@@ -101,28 +98,6 @@ def _parts(text: str, kind: str) -> list[str]:
     return [f"--solver={solver}", *([f"--formulation={formulation}"] if found else [])]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "A_min with Interval(1, 50)",
-        "highs : ilp_sparse(Groups=yes)",
-        "bound:bound-patterns(points=2)",
-        "auto",
-    ],
-)
-def test_two_ways_to_one_text(text: str, tmp_path: Path) -> None:
-    """Suite, command line and a text read by itself name the same method."""
-    method = read_method(text)
-    suite = tmp_path / "one.toml"
-    suite.write_text(
-        'summary = "One."\n[[section]]\nname = "one"\ninstances = ["tiny/handover.json"]\n'
-        f"methods = ['{text}']\n"
-    )
-    (section,) = read_suite(suite).sections
-    (task,) = plan([section])
-    assert task.method == method == read_methods([text])[0]
-
-
 def test_a_formulation_alone_finds_its_engine() -> None:
     """``--formulation F`` is the engine that is the default of its kind."""
     for name, formulation in formulations().items():
@@ -150,15 +125,6 @@ def test_options_are_read_in_any_order_and_kept_in_the_files() -> None:
     assert formulation.name == "cpsat-strong"
     assert list(options.items()) == [("groups", False), ("equal", False)]
     assert format_formulation(formulation, options) == "cpsat-strong(groups=no,equal=no)"
-
-
-def test_numbers_are_options_too() -> None:
-    """An option whose default is an int takes an integer, and 1 is no yes."""
-    formulation, options = read_formulation("bound-patterns(knots=1)")
-    assert options == {"knots": 1}
-    assert not isinstance(options["knots"], bool)
-    assert format_formulation(formulation, options) == "bound-patterns(knots=1)"
-    assert changed_values({"knots": 40}, formulation.options) == {}
 
 
 def test_every_option_is_described() -> None:

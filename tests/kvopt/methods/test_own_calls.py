@@ -20,7 +20,6 @@ from kvopt.methods.grammar import (
     method_of_document,
     read_method,
     read_methods,
-    split_methods,
 )
 from kvopt.methods.knowledge import (
     WORDS,
@@ -30,13 +29,13 @@ from kvopt.methods.knowledge import (
     only_bounds,
     shown_method,
 )
+from kvopt.methods.syntax import split_methods
 from kvopt.runs.execute import execute
 from kvopt.runs.task import Task
 from kvopt.store.export import read_rows
 from kvopt.suites import Section
 from kvopt.suites.sources import Source
 from kvopt.sweeps.plan import plan
-from serving.commands.rates import main as rates
 
 #: M = 4, s = 1, o = 2 and 3: they do not fit together.  The shorter first 2 + 5, else 3 + 5.
 TWO = Instance("two", 4, (Request(0, 0, 1, 2), Request(1, 0, 1, 3)))
@@ -272,27 +271,6 @@ def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
         assert rows["tel"].tolist() == [8, 7, 7]
         shown = [shown_method(each, rows.loc[each, "own_name"]) for each in rows.index]
         assert shown == ["guesses(sign=-1)", "guesses(sign=-1) with interval(1,9)", "mine"]
-
-
-@pytest.mark.slow("walks")
-def test_everybody_shows_it_by_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the tables of rates and comparisons, in results, and where it fails or is wrong."""
-    (folder / "late.py").write_text("def solve(instance):\n    raise ValueError('too late')\n")
-    (folder / "wrong.py").write_text("def solve(instance):\n    return [0] * len(instance)\n")
-    texts = ["file:guesses.py(sign=-1)", "file:late.py", "file:wrong.py"]
-    names = ["guesses(sign=-1)", "late", "wrong"]
-    asked = ["two.json", "--methods", ",".join(texts), "--store", "a.sqlite"]
-    assert evaluate(asked) == 5
-    assert rates([*asked, "--rates", "1", "--quiet"]) == 5
-    told = capsys.readouterr()
-    assert "file:" not in told.out + told.err
-    assert all(name in told.out for name in names)
-    assert f"rates: {names[1]} at rate 1: no schedule" in told.err
-    assert f"{names[1]} failed on all runs" in told.err
-    assert f"A METHOD IS WRONG: {names[2]} on two, seed 0" in told.err
-    with pytest.warns(UserWarning, match="WRONG: wrong on two"):
-        assert kvopt.compare([TWO], texts)["method"].tolist() == names
-    assert repr(kvopt.run(TWO, texts[0])).startswith(f"<Result of {names[0]} on two: ")
 
 
 def test_words_and_what_they_mean() -> None:

@@ -13,7 +13,7 @@ from schedules.model import Clock
 
 
 @dataclass
-class Told:
+class LiteralTimes:
     """What the literal replay says, in plain lists (ns, tokens)."""
 
     begins: list[int] = field(default_factory=list)
@@ -26,12 +26,12 @@ class Told:
     computed: dict[int, int] = field(default_factory=dict)
 
 
-def literal(instance: Instance, schedule: Schedule) -> Told:
+def literal(instance: Instance, schedule: Schedule) -> LiteralTimes:
     """Go through the rounds one by one, and in each through all requests and all their runs."""
     clock = schedule.clock
     assert clock is not None
     model, stated = parse_batch_time(clock.batch_time), dict(clock.begins)
-    told, now, index = Told(), 0, 0
+    expected, now, index = LiteralTimes(), 0, 0
     arrivals = [round(request.arrival * 10**9) for request in instance.requests]
     runs = [_runs_of(instance, schedule, i) for i in range(len(instance))]
     while any(index <= run["end"] for of_request in runs for run in of_request):
@@ -42,13 +42,13 @@ def literal(instance: Instance, schedule: Schedule) -> Told:
                 if not run["begin"] <= index <= run["end"]:
                     continue
                 ran += 1
-                told.first_ran.setdefault(i, now)
+                expected.first_ran.setdefault(i, now)
                 piece = index - run["begin"]
                 if piece < len(run["chunks"]):
                     before = sum(run["chunks"][:piece])
                     prefills.append((before, run["chunks"][piece]))
                     held += before + run["chunks"][piece]
-                    told.computed[i] = told.computed.get(i, 0) + run["chunks"][piece]
+                    expected.computed[i] = expected.computed.get(i, 0) + run["chunks"][piece]
                     if piece < len(run["chunks"]) - 1 or run["made"] <= run["kept"]:
                         continue
                     held += 1
@@ -58,22 +58,22 @@ def literal(instance: Instance, schedule: Schedule) -> Told:
                     decoding += 1
                     read += request.prompt + token - 1
                     held += request.prompt + token
-                told.computed[i] += 1
+                expected.computed[i] += 1
                 made.append((i, token))
         duration = model.nanoseconds(Batch(tuple(prefills), decoding, read))
         there = sum(arrival <= now for arrival in arrivals)
         complete = sum(run[-1]["end"] < index for run in runs)
-        told.begins.append(now)
-        told.running.append(ran)
-        told.waiting.append(there - complete - ran)
-        told.tokens.append(held)
+        expected.begins.append(now)
+        expected.running.append(ran)
+        expected.waiting.append(there - complete - ran)
+        expected.tokens.append(held)
         now += duration
-        told.ends.append(now)
+        expected.ends.append(now)
         for i, token in made:
             # What is made again replaces what was lost.
-            told.token_times.setdefault(i, {})[token] = now
+            expected.token_times.setdefault(i, {})[token] = now
         index += 1
-    return told
+    return expected
 
 
 def _runs_of(instance: Instance, schedule: Schedule, i: int) -> list[dict[str, Any]]:
@@ -92,10 +92,8 @@ def _runs_of(instance: Instance, schedule: Schedule, i: int) -> list[dict[str, A
 
 
 def drawn(seed: int) -> tuple[Instance, Schedule]:
-    """Return a small instance in seconds and a schedule that fills every round.
-
-    Memory is not looked at, and some begin before they may.
-    """
+    """Return a small instance in seconds and a schedule that fills every round."""
+    # Memory is not looked at, and some begin before they may.
     draw = random.Random(seed)
     n = draw.randint(1, 5)
     requests = tuple(

@@ -13,7 +13,7 @@ from schedules.clock.replay import ReplayError
 from schedules.clock.timeline import Timeline, timeline
 from schedules.model import Clock
 from tests.oracles.draws import instance_of
-from tests.schedules.clock.literal import Told, drawn, literal
+from tests.schedules.clock.literal import LiteralTimes, drawn, literal
 
 MS = 10**6
 
@@ -37,12 +37,10 @@ def scheduled(
 
 
 def with_kept_tokens() -> Timeline:
-    """Return two requests, one evicted with 2 tokens in round 2 and prefilled with them in round 3.
-
-    Rounds: 12, 11, 10, 14 (prompt 2 and 2 kept), 10 ms; so they end at 12, 23, 33, 47 and 57.
-    First: arrival 0, tokens at 12, 23, 47, 57 ms, prompt 2; second: arrival 0, tokens at 23, 33,
-    47 ms, prompt 1.
-    """
+    """Return two requests, one evicted with 2 tokens in round 2 and prefilled anew in round 3."""
+    # Rounds: 12, 11, 10, 14 (prompt 2 and 2 kept), 10 ms; so they end at 12, 23, 33, 47 and 57.
+    # First: arrival 0, tokens at 12, 23, 47, 57 ms, prompt 2; second: arrival 0, tokens at 23, 33,
+    # 47 ms, prompt 1.
     instance = in_seconds((0, 2, 4), (0, 1, 3))
     clock = Clock("linear(base=10,prefill=1)")
     kept = {"attempts": (((0, 2),), ()), "kept": ((0, 2), (0,))}
@@ -66,50 +64,50 @@ def test_kept_tokens_by_hand() -> None:
     assert sorted(gaps.tolist()) == [10, 10, 11, 14, 24]
 
 
-def _possible(instance: Instance, schedule: Schedule, told: Told) -> bool:
+def _possible(instance: Instance, schedule: Schedule, expected: LiteralTimes) -> bool:
     assert schedule.clock is not None
     early = [
-        (number and begin <= told.ends[number - 1]) or begin <= 0
+        (number and begin <= expected.ends[number - 1]) or begin <= 0
         for number, begin in schedule.clock.begins
-        if number < len(told.begins)
+        if number < len(expected.begins)
     ]
     arrived = [round(request.arrival * 10**9) for request in instance.requests]
-    idle = len(told.begins) <= max((number for number, _ in schedule.clock.begins), default=0)
-    ran = [begin >= arrived[i] for i, begin in told.first_ran.items()]
-    return not any(early) and not idle and 0 not in told.running and all(ran)
+    idle = len(expected.begins) <= max((number for number, _ in schedule.clock.begins), default=0)
+    ran = [begin >= arrived[i] for i, begin in expected.first_ran.items()]
+    return not any(early) and not idle and 0 not in expected.running and all(ran)
 
 
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_as_token_by_token(first: int) -> None:
-    """Evictions with kept and lost tokens, chunks, late rounds: every figure is the literal one.
-
-    What is replayed is possible: no round begins early, no run before its request has arrived.
-    """
+    """Evictions with kept and lost tokens, chunks, late rounds: every figure is the literal one."""
+    # What is replayed is possible: no round begins early, no run before its request has arrived.
     possible = 0
     for seed in range(first, first + 100):
         instance, schedule = drawn(seed)
-        told = literal(instance, schedule)
+        expected = literal(instance, schedule)
         try:
             found = timeline(instance, schedule)
         except ReplayError:
-            assert not _possible(instance, schedule, told), seed
+            assert not _possible(instance, schedule, expected), seed
             continue
-        assert _possible(instance, schedule, told), seed
+        assert _possible(instance, schedule, expected), seed
         possible += 1
         rounds = found.rounds
-        assert rounds.begins.tolist() == told.begins, seed
-        assert rounds.ends.tolist() == told.ends, seed
-        assert rounds.running.tolist() == told.running, seed
-        assert rounds.waiting.tolist() == told.waiting, seed
-        assert rounds.tokens.tolist() == told.tokens, seed
-        times = [told.token_times[i] for i in range(len(instance))]
-        assert found.begins.tolist() == [told.first_ran[i] for i in range(len(instance))], seed
+        assert rounds.begins.tolist() == expected.begins, seed
+        assert rounds.ends.tolist() == expected.ends, seed
+        assert rounds.running.tolist() == expected.running, seed
+        assert rounds.waiting.tolist() == expected.waiting, seed
+        assert rounds.tokens.tolist() == expected.tokens, seed
+        times = [expected.token_times[i] for i in range(len(instance))]
+        assert found.begins.tolist() == [expected.first_ran[i] for i in range(len(instance))], seed
         assert found.first_tokens.tolist() == [each[1] for each in times], seed
         last = [each[r.output] for each, r in zip(times, instance.requests, strict=True)]
         assert found.completions.tolist() == last, seed
         gaps = [each[k + 1] - each[k] for each in times for k in range(1, len(each))]
         assert sorted(np.repeat(found.gaps, found.gap_counts).tolist()) == sorted(gaps), seed
-        again = [told.computed[i] - r.prompt - r.output for i, r in enumerate(instance.requests)]
+        again = [
+            expected.computed[i] - r.prompt - r.output for i, r in enumerate(instance.requests)
+        ]
         assert found.recomputed.tolist() == again, seed
     assert possible > 30
 

@@ -48,7 +48,6 @@ def _at(*arrivals: float) -> Instance:
     ],
 )
 def test_by_hand(arrivals: tuple[float, ...], slo: str, most: int) -> None:
-    """Each takes 0.2 s of its window."""
     assert most_good(_at(*arrivals), HAND, read_slo(slo)) == most
 
 

@@ -37,7 +37,6 @@ Triples = list[tuple[int, int, int]]
 
 
 def _instance(requests: Triples, memory: int) -> Instance:
-    """Arrivals are given in nanoseconds."""
     instance = instance_of(
         memory,
         *((a // SECOND if a % SECOND == 0 else a / SECOND, s, o) for a, s, o in requests),
@@ -48,7 +47,6 @@ def _instance(requests: Triples, memory: int) -> Instance:
 
 
 def _model(coefficients: Coefficients) -> BatchTime:
-    """Return linear(...) with these picoseconds."""
     text = ",".join(f"{value // SECOND}.{value % SECOND:09d}" for value in coefficients)
     model = parse_batch_time(f"linear({text})")
     assert model.coefficients == coefficients
@@ -383,7 +381,7 @@ def test_no_schedule_is_better_than_shared_prefills(seed: int, cases: int) -> No
     ],
 )
 def test_forged_certificates_are_refused(change: dict[str, Any], words: str) -> None:
-    """Each changed field is told by its name."""
+    """The refusal names each changed field."""
     with pytest.raises(RateCertificateError, match=words.replace(".", r"\.")) as refusal:
         evaluate_rates(ONE, replace(_by_hand(), **change))
     assert "\n" not in str(refusal.value)
@@ -482,7 +480,7 @@ def test_numbers_beyond_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_kept_tokens_are_told_where_they_are_not_covered() -> None:
-    """A free prefill beside a dear decode step: schedules that keep tokens pass below the bound.
+    """A free prefill and a dear decode step: schedules that keep tokens pass below the bound.
 
     (1, 3) alone: 1 + 2·(1 + 9) = 21 ms if it decodes.  Evicted after each token and prefilled again
     for nothing it needs 3 rounds of 1 ms and no more.

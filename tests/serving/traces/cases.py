@@ -30,12 +30,10 @@ class Case:
 
     @property
     def path(self) -> Path:
-        """Of the sample."""
         return SAMPLES / self.file
 
     @property
     def text(self) -> str:
-        """Of the sample."""
         return self.path.read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""``kvopt convert`` writes a trace as an instance file, and tells what it skipped."""
+"""``kvopt convert`` writes a trace as an instance file, and reports skipped rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ def test_all_options_arrive(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:
-    """With its summary and its columns."""
     assert main(["--list"]) == 0
     shown = capsys.readouterr().out
     for form in formats().values():

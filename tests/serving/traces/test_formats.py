@@ -34,7 +34,7 @@ def test_every_format_has_a_sample() -> None:
 
 @each_case
 def test_the_sample_is_read(case: Case) -> None:
-    """Format by its beginning; requests, what was skipped and its first rows; units are told."""
+    """Format by its beginning; requests, skipped rows with the first, and units."""
     instance, report = read_trace(case.path, TraceOptions(memory=MEMORY))
     assert rows_of(instance) == case.requests
     assert skips_of(report) == case.skipped

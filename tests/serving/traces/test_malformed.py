@@ -61,7 +61,7 @@ def test_a_missing_column(case: Case, tmp_path: Path) -> None:
 
 @each_table
 def test_a_row_with_other_fields_than_the_header(case: Case, tmp_path: Path) -> None:
-    """Nobody can tell which field is lost: a shifted row would be a wrong request."""
+    """The lost field is unknown: a shifted row would be a wrong request."""
     header, row, *others = csv.reader(case.text.splitlines(keepends=True))
     for wrong in ([*row, "7"], row[1:]):
         with (tmp_path / case.file).open("w", newline="") as file:
@@ -74,7 +74,7 @@ def test_a_row_with_other_fields_than_the_header(case: Case, tmp_path: Path) -> 
 
 @each_timed
 def test_a_wrong_unit(case: Case, tmp_path: Path) -> None:
-    """What is no time of the unit is told with its row and what was expected."""
+    """A value that is no time of the unit is refused with its row."""
     good, bad = case.time
     assert case.text.count(good) == 1
     row = case.text[: case.text.index(good)].count("\n") + 1
@@ -87,7 +87,6 @@ def test_a_wrong_unit(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", [c for c in TIMED if c.order[0]], ids=lambda case: case.file)
 def test_rows_out_of_order(case: Case, tmp_path: Path) -> None:
-    """The row that arrives before the one above it."""
     good, bad = case.order
     assert case.text.count(good) == 1
     told = refusal(damaged(case, tmp_path, case.text.replace(good, bad)))
@@ -137,7 +136,6 @@ def _damages(case: Case) -> Iterator[tuple[bytes, str]]:
 
 @each_case
 def test_what_is_no_text(case: Case, tmp_path: Path) -> None:
-    """Each is told with its row."""
     for data, expected in _damages(case):
         told = refusal(damaged(case, tmp_path, data), case.format)
         assert expected in told
@@ -225,7 +223,6 @@ def test_a_table_that_was_put_together_wrong(case: Case, tmp_path: Path) -> None
     ],
 )  # fmt: skip
 def test_damaged_json(file: str, content: str, expected: str, tmp_path: Path) -> None:
-    """Each with its row."""
     case = BY_NAME[file]
     assert expected in refusal(damaged(case, tmp_path, content), case.format)
 
@@ -270,14 +267,13 @@ def test_options_out_of_range(options: dict[str, object], expected: str) -> None
     ],
 )
 def test_options_that_do_not_fit(file: str, options: dict[str, object], expected: str) -> None:
-    """Told in one line."""
     with pytest.raises(TraceOptionError, match=expected):
         read_trace(BY_NAME[file].path, TraceOptions.of(options))
 
 
 @pytest.mark.parametrize("year", ["0001", "1969", "2262", "9999"])
 def test_dates_that_have_no_nanoseconds(year: str, tmp_path: Path) -> None:
-    """Whatever the other rows state, a year beyond 64 bits is told with its row."""
+    """A year beyond 64 bits is refused with its row."""
     path = tmp_path / "azure.csv"
     path.write_text(
         "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-12 00:00:00+00:00,10,4\n"

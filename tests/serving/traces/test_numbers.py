@@ -75,7 +75,6 @@ def test_rounds_begin_at_or_after(times: list[int], length: int) -> None:
 
 @pytest.mark.parametrize("value", ["-1", -1, -0.5, "4000000001", 10**30, "1e9999"])
 def test_times_out_of_range(value: object) -> None:
-    """Negative or too late."""
     with pytest.raises(OverflowError):
         nanoseconds(value, NANOSECONDS)
 

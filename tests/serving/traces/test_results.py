@@ -86,7 +86,6 @@ def test_the_engines_settings_give_the_memory(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_damaged_settings(meta: str, expected: str, tmp_path: Path) -> None:
-    """One line that names the file."""
     with pytest.raises(TraceError) as refused:
         read_trace(folder(tmp_path, meta), TraceOptions(memory=100))
     assert expected in str(refused.value)
@@ -129,7 +128,7 @@ def test_times_out_of_order(old: str, new: str, tmp_path: Path) -> None:
 
 
 def test_a_sweep_has_several_runs(tmp_path: Path) -> None:
-    """One is chosen by its number; its model is told."""
+    """One is chosen by its number; its model is known."""
     report = json.loads(BY_NAME["guidellm.json"].text)
     report["benchmarks"] *= 2
     (tmp_path / "benchmarks.json").write_text(json.dumps(report))

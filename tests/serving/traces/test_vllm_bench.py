@@ -82,7 +82,7 @@ def test_no_latencies_of_another_load(tmp_path: Path) -> None:
 def test_no_starts_are_told_by_quiet_commands(
     lacking: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Runs are in rounds then, and what was measured is beside nothing; drawn arrivals are told."""
+    """Runs are in rounds then, and no measured latency is shown; drawn arrivals give seconds."""
     result = {key: each for key, each in DETAILED.items() if key not in lacking}
     named = [str(written(tmp_path, result)), "--memory", "100"]
     told = f"{named[0]}: no start_times in the file: all requests arrive at round 0, in rounds and "
@@ -125,7 +125,6 @@ def test_one_of_several_runs(tmp_path: Path, between: str) -> None:
 
 
 def test_a_run_of_a_format_that_has_none() -> None:
-    """Is refused by the name of the option."""
     with pytest.raises(TraceOptionError, match="run: goes with files of several runs, vidur has"):
         read(BY_NAME["vidur.csv"].path, run=1)
 

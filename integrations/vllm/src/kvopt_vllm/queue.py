@@ -18,7 +18,7 @@ from kvopt.methods.own import load_own
 from kvopt.methods.syntax import parse_method
 from support.text import find_name
 
-#: Ranks requests by their places; returns the function that tells if a request may start now.
+#: Ranks requests by their places; returns the check that a request may start now.
 Rank = Callable[[Sequence[Any]], Iterable[int]]
 Admission = Callable[[], Callable[[Any], bool]]
 _ADMISSIONS = ("look-ahead", "engine")
@@ -65,8 +65,8 @@ class LookAhead:
     def __init__(self, blocks: int, block: int, planned_ahead: int) -> None:
         self._blocks, self._block, self._lag = blocks, block, planned_ahead
 
-    def beside(self, running: Sequence[Request]) -> Callable[[Request], bool]:
-        """Return a function that tells if a request can start with these; alone it always can."""
+    def check_with(self, running: Sequence[Request]) -> Callable[[Request], bool]:
+        """Return the check that a request can start with these; alone it always can."""
         if not running:
             return lambda _: True
         active = self._rows(running)
@@ -201,7 +201,7 @@ def make_queue(
     if given["admission"] == "engine":
         return PolicyQueue(rank, lambda: lambda _: True, False)
     ahead = LookAhead(blocks, block, planned_ahead)
-    return PolicyQueue(rank, lambda: ahead.beside(running()), policy.first_fit)
+    return PolicyQueue(rank, lambda: ahead.check_with(running()), policy.first_fit)
 
 
 def read_policy(text: str) -> tuple[ListPolicy, Values]:

@@ -17,12 +17,12 @@ from kvopt.best_known.registry import stale_proofs
 from reports import html
 from reports.folder import Kind
 from reports.library.sentence import runs, stale_of, state
-from reports.page import Links, Page, Words
+from reports.page_parts import Links, Page, Words
 from reports.pages.picture import Documents
 from reports.pages.report_pages import report_pages, slugs
 from reports.results import Results
 from reports.table import Column, Table
-from reports.tables.library import library_table
+from reports.tables.library_values import library_table
 from support.progress import telling
 
 SITE = Kind(
@@ -56,7 +56,8 @@ def library_pages(
 
     ``best_known`` is of the same registry.  ``frame`` has rows, whose runs of the library's
     instances stand on their pages, and ``store`` their schedules.  After so many ``pictures`` no
-    page gets any more; the widest gaps come first.  ``above`` is as in :class:`reports.page.Page`.
+    page gets any more; the widest gaps come first.  ``above`` is as in
+    :class:`reports.page_parts.Page`.
     """
     library = WithLadder(library_by_hash())
     table = library_table(registry)

@@ -12,7 +12,7 @@ from reports.freshness import age_text, origin_text, stale_rows
 from reports.markdown import code, has_page, page_text, table_page, table_text
 from reports.nightly.compare import Comparison
 from reports.nightly.rows import TIMING
-from reports.page import Figure, Page, Part
+from reports.page_parts import Figure, Page, Part
 from reports.results import BestKnown, Results
 from reports.table import Table
 from support.text import counted

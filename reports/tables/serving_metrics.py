@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from instances.batch_time import NANOSECONDS
+from reports.per_instance import spread_note
 from reports.rows import MARK_NOTE
-from reports.spread import spread_note
 from reports.table import Column, Table, columns
 
 _NOTE = (

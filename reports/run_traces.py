@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.metrics import integrate, primal_dual_steps, primal_steps
+from reports.formulas import integrate, primal_dual_steps, primal_steps
 
 
 def long_trace(runs: pd.DataFrame, column: str) -> pd.DataFrame:

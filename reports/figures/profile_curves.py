@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reports.figures import style
-from reports.metrics import profile
+from reports.formulas import profile
 from reports.profiles import Common
 
 _POINTS = 160
