@@ -222,15 +222,11 @@ def table(rows: pd.DataFrame) -> Table:
 
 def figure(rows: pd.DataFrame) -> str:
     """Draw every run's mean latency by method, with the paper's range."""
-    shown = [
-        (section, title)
-        for section, title in (("as-measured", "as measured"), ("calibrated", "calibrated"))
-        if rows["section"].eq(section).any()
-    ]
+    shown = [section for section in KINDS if rows["section"].eq(section).any()]
     looks = list(styles(["ours", "paper"]).values())
     with drawing(4.2 * len(shown) + 1.6, 3.6) as made:
         panels = made.figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
-        for axes, (section, title) in zip(panels, shown, strict=True):
+        for axes, section in zip(panels, shown, strict=True):
             kept = rows[rows["section"] == section]
             for place, (method, paper) in enumerate(PAPER.items()):
                 values = latencies(kept, method)
@@ -239,7 +235,7 @@ def figure(rows: pd.DataFrame) -> str:
                 )
                 axes.plot(paper[2:], [place + 0.28] * 2, color=looks[1]["color"], linewidth=2)
                 axes.plot(paper[0], place + 0.28, "|", color=looks[1]["color"], ms=9, mew=2)
-            axes.set(title=title, xlabel="mean latency (s)", xlim=(0, None))
+            axes.set(title=section.replace("-", " "), xlabel="mean latency (s)", xlim=(0, None))
             axes.axvline(PAPER[_SF][0], color=INK, alpha=0.2, linewidth=0.8)
         panels[0].set_yticks(range(len(PAPER)), list(LABELS.values()))
         panels[0].invert_yaxis()
