@@ -2,7 +2,7 @@
 
 import sys
 
-from kvopt.commands.start import script
+from kvopt.commands.entry_point import script
 
 if __name__ == "__main__":
     sys.exit(script("evaluate.py", "evaluate"))

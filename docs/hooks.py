@@ -3,7 +3,7 @@
 A page links to files of the repository by their paths (``../kvopt/api.py``).  In the site each such
 file has a page, and so has each link of a Markdown file among them; pictures and tables are copied.
 A chart in Mermaid, which would load a library from elsewhere, becomes nested lists.  ``kvopt site``
-passes its results (:class:`reports.site.Results`) as ``extra.results``.
+passes its results (:class:`reports.site_results.SiteResults`) as ``extra.results``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
 
-from support.text import glued
+from support.text import glue_units
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-    from reports.site import Results
+    from reports.site_results import SiteResults
 
 _ROOT = Path(__file__).resolve().parents[1]
 #: Folder of the site with the pages of the repository's files.
@@ -79,7 +79,7 @@ def on_page_markdown(markdown: str, *, page: Page, files: Files, config: MkDocsC
 def on_page_content(html: str, **_: object) -> str:
     """Keep each number on one line with its unit, but for code, which readers copy."""
     parts = _CODE.split(html)
-    return "".join(code if n % 2 else glued(code) for n, code in enumerate(parts))
+    return "".join(code if n % 2 else glue_units(code) for n, code in enumerate(parts))
 
 
 def on_post_build(config: MkDocsConfig) -> None:
@@ -87,8 +87,8 @@ def on_post_build(config: MkDocsConfig) -> None:
     Path(config.site_dir, "404.html").unlink(missing_ok=True)
 
 
-def _results(config: MkDocsConfig) -> Results | None:
-    found: Results | None = config.extra.get("results")
+def _results(config: MkDocsConfig) -> SiteResults | None:
+    found: SiteResults | None = config.extra.get("results")
     return found
 
 

@@ -19,7 +19,7 @@ from formulations.cp.constraint_program import ConstraintProgram
 from formulations.dp.exact_search import ExactSearch
 from formulations.mip.integer_program import IntegerProgram
 from support.checkout import ROOT
-from support.declared import summary_of
+from support.module_objects import read_summary
 
 _FOLDERS = (
     "formulations/bounds", "formulations/cp", "formulations/dp", "formulations/mip",
@@ -34,7 +34,7 @@ _DECLARES = re.compile(r"^FORMULATION\b", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Option:
+class FormulationOption:
     """An option to switch (bool) or set (int, float), its default and its meaning."""
 
     name: str
@@ -43,7 +43,7 @@ class Option:
 
 
 #: Every integer program has this option, too; no file declares it.
-RELAXED = Option("relaxed", False, "solve its LP relaxation only: a bound")
+RELAXED = FormulationOption("relaxed", False, "solve its LP relaxation only: a bound")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Formulation:
     kind: Kind
     module: str
     summary: str
-    options: tuple[Option, ...]
+    options: tuple[FormulationOption, ...]
     declared: Declared
     strengthened: Formulation | None = None
 
@@ -114,7 +114,7 @@ def _declared(path: Path) -> Formulation:
     declared = imported.FORMULATION
     if not isinstance(declared, Declared):
         raise TypeError(f"{module}: expected FORMULATION as one of {Declared}, found {declared!r}")
-    summary = summary_of(imported)
+    summary = read_summary(imported)
     if declared.source:
         summary = f"{summary.removesuffix('.')} ({declared.source})."
     own = tuple(_options(declared.options, module)) if declared.options else ()
@@ -123,7 +123,7 @@ def _declared(path: Path) -> Formulation:
     return Formulation(declared.name, declared.kind, module, summary, own, declared)
 
 
-def _options(kind: type[Any], module: str) -> Iterator[Option]:
+def _options(kind: type[Any], module: str) -> Iterator[FormulationOption]:
     """Yield the fields of a dataclass as options; annotations give the meaning."""
     hints = get_type_hints(kind, include_extras=True)
     for each in fields(kind):
@@ -132,4 +132,4 @@ def _options(kind: type[Any], module: str) -> Iterator[Option]:
             raise TypeError(f"{module}: expected a bool or a number as default of {each.name}")
         if not meaning:
             raise TypeError(f"{module}: expected {each.name} as Annotated with its meaning")
-        yield Option(each.name, each.default, *meaning)
+        yield FormulationOption(each.name, each.default, *meaning)

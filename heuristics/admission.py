@@ -1,8 +1,8 @@
 """Look-ahead admission: when may a request start so that memory is never exceeded later.
 
 The kernels use plain loops over indexable sequences only, so that the same source runs interpreted
-on lists and compiled on arrays.  (``heuristics.believed`` is the look-ahead of those who decide
-round by round.)
+on lists and compiled on arrays.  (``heuristics.look_ahead_rules`` is the look-ahead of those who
+decide round by round.)
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heuristics import compiled
-from heuristics.compiled import kernel
+from heuristics import kernel_compiler
+from heuristics.kernel_compiler import kernel
 from heuristics.policy import UNIT_ROUND, Ints
 from heuristics.stretches import pass_rounds
 from instances.batch_time import BatchTime
@@ -33,7 +33,7 @@ class Requests(NamedTuple):
     outputs: Column
 
 
-class Line(NamedTuple):
+class RankedLine(NamedTuple):
     """Requests by rank, the rank of each, and requests by arrival."""
 
     by_rank: Column
@@ -64,7 +64,8 @@ class Clocked(NamedTuple):
     late_times: Column
 
 
-#: Later than every round that can occur: arrivals and outputs are bounded in ``instances.model``.
+#: Later than every round that can occur: arrivals and outputs are bounded in
+#: ``instances.instance``.
 NEVER = 1 << 61
 
 
@@ -274,16 +275,16 @@ def starts_in_time(
     columns = Requests(*(np.ascontiguousarray(column, dtype=np.int64) for column in requests))
     by_rank = np.ascontiguousarray(by_rank, dtype=np.int64)
     by_arrival = np.argsort(columns.arrivals, kind="stable")
-    line = Line(by_rank, np.argsort(by_rank), by_arrival)
+    line = RankedLine(by_rank, np.argsort(by_rank), by_arrival)
     coefficients = batch_time.coefficients
-    if compiled.pays(n) and _fits_64_bits(columns, memory, batch_time):
+    if kernel_compiler.compiling_pays(n) and _fits_64_bits(columns, memory, batch_time):
         late, filled = _run_compiled(columns, line, memory, passes, coefficients)
         filled = Clocked(*(column.tolist() for column in filled))
     else:
         filled = Clocked(*([0] * n for _ in range(4)))
         late = serve_in_order(
             Requests(*(column.tolist() for column in columns)),
-            Line(*(column.tolist() for column in line)),
+            RankedLine(*(column.tolist() for column in line)),
             memory,
             passes,
             Active([0] * n, [0] * n, [0] * n),
@@ -295,11 +296,11 @@ def starts_in_time(
 
 
 def _run_compiled(
-    columns: Requests, line: Line, memory: int, passes: int, coefficients: tuple[int, ...]
+    columns: Requests, line: RankedLine, memory: int, passes: int, coefficients: tuple[int, ...]
 ) -> tuple[int, Clocked]:
     zeros = [np.zeros(len(line.by_rank), np.int64) for _ in range(7)]
     active, filled = Active(*zeros[:3]), Clocked(*zeros[3:])
-    run = compiled.compiled(serve_in_order)
+    run = kernel_compiler.compiled(serve_in_order)
     numbers = np.int64(memory), np.int64(passes)
     return run(columns, line, *numbers, active, coefficients, filled), filled
 
@@ -321,4 +322,6 @@ def _fits_64_bits(requests: Requests, memory: int, batch_time: BatchTime) -> boo
 def compile_kernels() -> None:
     """Load the kernel of queues, which compiles it where no other process has before."""
     one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
-    _run_compiled(Requests(zero, zero, one, one), Line(zero, zero, zero), 1, 0, (1, 1, 1, 1, 1))
+    _run_compiled(
+        Requests(zero, zero, one, one), RankedLine(zero, zero, zero), 1, 0, (1, 1, 1, 1, 1)
+    )

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heuristics.compiled import filling_kernel
 from heuristics.gap_filling import fill, misfit
+from heuristics.kernel_compiler import filling_kernel
 
 #: An array of 64-bit integers.
 Ints = Any
@@ -84,7 +84,7 @@ class Sizes(NamedTuple):
     ranks: Ints
 
 
-class Rules(NamedTuple):
+class MoveRules(NamedTuple):
     """Rules for changing lists and giving them up."""
 
     #: The shares of the moves that change a delay, and that exchange requests of similar size.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heuristics.compiled import filling_kernel
+from heuristics.kernel_compiler import filling_kernel
 
 #: Times of one block.
 BLOCK = 64

@@ -52,12 +52,12 @@ class Guarantee:
         return f"TEL/{benchmark} ≤ {self.bound}{symbols}, if {conditions}{limit} ({self.source})"
 
 
-def constant(value: int) -> Callable[[Instance], Fraction]:
+def constant_ratio(value: int) -> Callable[[Instance], Fraction]:
     """Return a ratio that is the same for every instance."""
     return lambda _instance: Fraction(value)
 
 
-def interval(instance: Instance) -> tuple[int, int]:
+def prediction_interval(instance: Instance) -> tuple[int, int]:
     """Return the least lower and the largest upper end of all predictions (tokens)."""
     ends = _intervals(instance)
     return min(lower for lower, _ in ends), max(upper for _, upper in ends)
@@ -65,7 +65,7 @@ def interval(instance: Instance) -> tuple[int, int]:
 
 def uncertainty(instance: Instance) -> Fraction:
     """Return α = ℓ/u of the interval that holds all predictions (C sec. 2)."""
-    return Fraction(*interval(instance))
+    return Fraction(*prediction_interval(instance))
 
 
 def largest_share(instance: Instance) -> Fraction:
@@ -73,7 +73,7 @@ def largest_share(instance: Instance) -> Fraction:
     return Fraction(max(request.peak for request in instance.requests), instance.memory)
 
 
-def volume_first(instance: Instance) -> Fraction:
+def volume_first_ratio(instance: Instance) -> Fraction:
     """Return 1 + 2/(1 − α), α the largest share: smallest volume first keeps it (K Theorem 3.2)."""
     return 1 + 2 / (1 - largest_share(instance))
 
@@ -101,5 +101,6 @@ ONE_INTERVAL = Assumption(
     "all have one prediction [ℓ, u]", lambda instance: len(_intervals(instance)) == 1
 )
 TWO_OUTPUTS = Assumption(
-    "every output is ℓ or u", lambda instance: set(instance.outputs) <= set(interval(instance))
+    "every output is ℓ or u",
+    lambda instance: set(instance.outputs) <= set(prediction_interval(instance)),
 )

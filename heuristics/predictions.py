@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heuristics.policy import Ints, NotApplicableError, Parameter, Values
-from heuristics.queues import exact
+from heuristics.queues import exact_fraction
 from instances import Instance
 
 #: Keeps the draws of a prediction apart from those of a policy with the same seed.
@@ -58,7 +58,7 @@ def _deciles(outputs: Ints, _: np.random.Generator, __: Values) -> tuple[Ints, I
 
 def _relative(outputs: Ints, _: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
     # In fractions: as floats, (1 - 0.9) * 10 is below 1 and (1 + 0.1) * 50 above 55.
-    x = exact(values["x"])
+    x = exact_fraction(values["x"])
     lower = [max(1, math.floor((1 - x) * o)) for o in outputs.tolist()]
     upper = [math.ceil((1 + x) * o) for o in outputs.tolist()]
     return np.array(lower, dtype=np.int64), np.array(upper, dtype=np.int64)

@@ -18,10 +18,10 @@ from __future__ import annotations
 from bisect import insort
 from functools import partial
 
-from heuristics.believed import LookAheadRules
+from heuristics.look_ahead_rules import LookAheadRules
 from heuristics.machine_time import machine_time
 from heuristics.policy import Ints, Known, Parameter, State
-from heuristics.queues import exact
+from heuristics.queues import exact_fraction
 
 #: Factor by which a running request has to exceed a waiting one, to be evicted for it.
 FACTOR = Parameter("factor", 12.0, 1.0, 1e9, "a running request goes for one of so much less")
@@ -61,7 +61,7 @@ class PreemptiveRules(LookAheadRules):
     def __init__(self, known: Known, work: Work) -> None:
         super().__init__()
         self._work = work
-        self._factor = exact(known.values["factor"])
+        self._factor = exact_fraction(known.values["factor"])
         self._places: dict[int, int] = {}
         #: Key, place by arrival and request of those that wait, the smallest first.
         self._waiting: list[tuple[int, int, int]] = []

@@ -7,7 +7,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 
 
-def exact(value: float) -> Fraction:
+def exact_fraction(value: float) -> Fraction:
     """Return a parameter as the decimal number that was written, so that 0.2 means 1/5."""
     return Fraction(str(float(value)))
 

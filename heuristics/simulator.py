@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.admission import Requests, starts_in_order, starts_in_time
-from heuristics.believed import PlannedRules
+from heuristics.look_ahead_rules import PlannedRules
 from heuristics.policy import (
     UNIT_ROUND,
     AdvisedPolicy,
@@ -25,7 +25,7 @@ from heuristics.policy import (
     Values,
 )
 from heuristics.predictions import Prediction, predict
-from heuristics.rounds import Trace, drive
+from heuristics.round_driver import Trace, drive
 from instances import Instance
 from instances.batch_time import BatchTime
 from schedules import Clock, Schedule, make_schedule
@@ -181,7 +181,7 @@ def order_by_keys(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
 def _schedule_of(
     trace: Trace, instance: Instance, method: str, batch_time: BatchTime | None, late: bool
 ) -> Schedule:
-    """Translate segments into starts, attempts and kept tokens (``schedules.model``)."""
+    """Translate segments into starts, attempts and kept tokens (``schedules.schedule``)."""
     segments = trace.segments
     runs = [[(each.start - each.first + 1, each.last) for each in of] for of in segments]
     clock = tel = None

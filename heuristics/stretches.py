@@ -6,7 +6,7 @@ A long stretch is added by the sum of floors of a line, in as many steps as Eucl
 
 from __future__ import annotations
 
-from heuristics.compiled import kernel
+from heuristics.kernel_compiler import kernel
 
 
 @kernel

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from instances.files import InstanceFileError, read_instance, write_instance
-    from instances.model import InfeasibleInstanceError, Instance, Request
+    from instances.instance import InfeasibleInstanceError, Instance, Request
+    from instances.instance_files import InstanceFileError, read_instance, write_instance
 
 __all__ = [
     "InfeasibleInstanceError",
@@ -20,6 +20,6 @@ def __getattr__(name: str) -> object:
     # Imported on first use: some files of this package need no validation, which is slow to load.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from instances import files
+    from instances import instance_files
 
-    return getattr(files, name)
+    return getattr(instance_files, name)

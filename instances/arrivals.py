@@ -11,17 +11,17 @@ from itertools import accumulate
 from typing import Annotated
 
 from instances.batch_time import NANOSECONDS
-from instances.families.build import Range
 from instances.families.draws import Draws
-from instances.model import Instance, Request
+from instances.families.family_tools import ParameterRange
+from instances.instance import Instance, Request
 
 #: Mean arrivals a round or a second; None for all at 0.
-Rate = Annotated[float, Range(1e-6, 1e6)] | None
+Rate = Annotated[float, ParameterRange(1e-6, 1e6)] | None
 #: Deviation of the gaps over their mean.
-Variation = Annotated[float, Range(0.01, 100)]
+Variation = Annotated[float, ParameterRange(0.01, 100)]
 
 
-def arriving(
+def add_arrivals(
     instance: Instance, draws: Draws, rate: float | None, cv: float, seconds: bool
 ) -> Instance:
     """Return an instance of a family with the arrivals that its parameters ask for.
@@ -38,7 +38,7 @@ def arriving(
         if not seconds:
             return instance
         return replace(instance, name=f"{instance.name}_seconds", time_unit="second")
-    times = drawn_times(draws, len(instance), rate, cv)
+    times = draw_times(draws, len(instance), rate, cv)
     arrivals = as_seconds(times) if seconds else as_rounds(times)
     parts = [f"rate{rate}", *([f"cv{cv}"] if cv != 1 else []), *(["seconds"] if seconds else [])]
     return replace(
@@ -49,27 +49,27 @@ def arriving(
     )
 
 
-def at_rate(instance: Instance, rate: float, seed: int = 0) -> Instance:
+def redraw_arrivals(instance: Instance, rate: float, seed: int = 0) -> Instance:
     """Return an instance with ``rate`` new Poisson arrivals a second, in its order.
 
     For every rate the gaps of one seed at rate 1 are divided by the rate (rounded to
     nanoseconds), so curves over rates compare point by point.  A trace read with that rate and seed
     has the same.  Raises ValueError beyond 146 years, or of a negative seed.
     """
-    times = drawn_times(Draws(seed), len(instance), rate)
+    times = draw_times(Draws(seed), len(instance), rate)
     name = f"{instance.name}_rate{rate:g}" + (f"_seed{seed}" if seed else "")
     return _in_seconds(instance, name, _arriving_at(instance, as_seconds(times)))
 
 
-def repeated_at_rate(instance: Instance, rate: float, passes: int, seed: int = 0) -> Instance:
+def repeat_requests(instance: Instance, rate: float, passes: int, seed: int = 0) -> Instance:
     """Return an instance whose requests arrive again and again, exactly ``rate`` a second.
 
-    A pass has the gaps of :func:`at_rate`, the one behind its last request included, scaled so that
-    its n requests last n / rate seconds; the next pass is the same, later by so much.  Errors are
-    as of :func:`at_rate`.
+    A pass has the gaps of :func:`redraw_arrivals`, the one behind its last request included, scaled
+    so that its n requests last n / rate seconds; the next pass is the same, later by so much.
+    Errors are as of :func:`redraw_arrivals`.
     """
     n = len(instance)
-    *times, whole = drawn_times(Draws(seed), n + 1, 1.0)
+    *times, whole = draw_times(Draws(seed), n + 1, 1.0)
     if passes * n / rate * NANOSECONDS > 2**62:
         raise ValueError(f"rate: expected arrivals within 146 years, found {rate} a second")
     length = round(n / rate * NANOSECONDS)
@@ -98,7 +98,7 @@ def _arriving_at(instance: Instance, arrivals: Sequence[int | float]) -> tuple[R
     return tuple(replace(request, arrival=arrival) for request, arrival in pairs)
 
 
-def drawn_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]:
+def draw_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]:
     """Return n ascending times, the first 0 (nanoseconds), ``rate`` a second on average.
 
     The gaps are gamma distributed with mean 1 / rate and deviation cv / rate: exponential for

@@ -51,7 +51,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Range:
+class MeasuredRange:
     """The largest batches that a model was measured on (tokens, requests, tokens)."""
 
     prefill: int
@@ -102,7 +102,7 @@ class BatchTime:
     per_square: int = 0
     per_decode: int = 0
     per_read: int = 0
-    range: Range | None = None
+    range: MeasuredRange | None = None
     origin: str = field(default="", compare=False)
     served: Any = field(default=None, compare=False)
     gpu: str = field(default="", compare=False)

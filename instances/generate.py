@@ -11,12 +11,12 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from instances.families import families
-from instances.families.build import LAST_SEED, ranges
-from instances.files import format_instance
-from instances.model import InfeasibleInstanceError, Instance
-from support.command import Command, Names, Options, argument, option
-from support.jsonfile import first_fault, write_text
-from support.outputs import OutputError, check_outputs
+from instances.families.family_tools import LAST_SEED, ranges
+from instances.instance import InfeasibleInstanceError, Instance
+from instances.instance_files import format_instance
+from support.command import Command, CommandOptions, Names, argument, option
+from support.json_files import describe_first_fault, write_text
+from support.output_files import OutputError, check_outputs
 from support.text import did_you_mean, find_name, unknown_name
 from support.usage import UsageError, read_integer
 
@@ -26,7 +26,7 @@ def family_seed(text: str) -> int:
     return read_integer(text, 0, LAST_SEED)
 
 
-#: Lets a command take the parameters of a family, for :func:`drawn_family`.
+#: Lets a command take the parameters of a family, for :func:`draw_family`.
 SET_OPTION = option(
     "--set", "KEY=VALUE", "a parameter of the family, as n=8; may be repeated", multiple=True
 )
@@ -49,21 +49,21 @@ SET_OPTION = option(
 @SET_OPTION
 @option("--out", "FILE", "file to write (default: standard output)")
 @option("--list", is_flag=True, help="name the families and their parameters")
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Write one instance of a family."""
     if options.list:
         rows = ((each.name, each.summary, _shown(each.generate)) for each in families().values())
-        sys.stdout.write(listing(rows))
+        sys.stdout.write(format_listing(rows))
         return 0
     if options.family is None:
         raise UsageError("expected a FAMILY; --list names them")
     check_outputs({"--out": options.out})
-    instance = drawn_family(options.family, options.seed, options.set)
+    instance = draw_family(options.family, options.seed, options.set)
     write_out(options.out, format_instance(instance))
     return 0
 
 
-def listing(rows: Iterable[tuple[str, str, str]]) -> str:
+def format_listing(rows: Iterable[tuple[str, str, str]]) -> str:
     """Return two lines a row, which is a name, its summary, and what it takes."""
     every = list(rows)
     width = max(len(name) for name, _, _ in every)
@@ -72,7 +72,7 @@ def listing(rows: Iterable[tuple[str, str, str]]) -> str:
     )
 
 
-def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
+def draw_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
     """Return an instance of a family with parameters KEY=VALUE, or raise a UsageError."""
     family = families().get(find_name(name, families()) or "")
     if family is None:
@@ -90,11 +90,11 @@ def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
             values[key] = TypeAdapter(types[key]).validate_strings(text)
         except ValidationError as error:
             # Where a value may be absent (None) the complaint about the value itself comes first.
-            raise UsageError(f"--set {assignment!r}: {first_fault(error)}") from None
+            raise UsageError(f"--set {assignment!r}: {describe_first_fault(error)}") from None
     try:
         return family.generate(seed=seed, **values)
     except ValidationError as error:
-        raise UsageError(f"{family.name}: {first_fault(error)}") from None
+        raise UsageError(f"{family.name}: {describe_first_fault(error)}") from None
     except (ValueError, InfeasibleInstanceError) as error:
         raise UsageError(f"{family.name}: {error}") from None
 

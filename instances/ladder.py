@@ -15,13 +15,13 @@ from functools import cache
 from pathlib import Path
 from typing import get_type_hints
 
-from instances.files import InstanceFileError, format_instance
-from instances.generate import drawn_family
-from instances.model import Instance
+from instances.generate import draw_family
+from instances.instance import Instance
+from instances.instance_files import InstanceFileError, format_instance
 from support.checkout import cache_folder
-from support.command import Generated, generating
-from support.jsonfile import holds, write_text
-from support.progress import telling
+from support.command import Generated, generating_command
+from support.json_files import file_holds, write_text
+from support.progress import count_progress
 from support.text import csv_text
 
 #: A row an instance.
@@ -83,7 +83,7 @@ class Shape:
     last_arrival: float
 
 
-def shape(instance: Instance) -> Shape:
+def measure_shape(instance: Instance) -> Shape:
     """Return the shape of an instance; tightness has four decimals, area two."""
     requests, memory = instance.requests, instance.memory
     return Shape(
@@ -116,11 +116,11 @@ class Rung(Shape):
 
     def draw(self) -> Instance:
         """Draw it."""
-        return drawn_family(self.family, self.seed, self.set.split())
+        return draw_family(self.family, self.seed, self.set.split())
 
 
 @cache
-def ladder() -> Mapping[str, Rung]:
+def read_ladder() -> Mapping[str, Rung]:
     """Return the committed rows by name, in their order."""
     kinds = get_type_hints(Rung)
     with ROWS.open(encoding="utf-8", newline="") as file:
@@ -129,9 +129,9 @@ def ladder() -> Mapping[str, Rung]:
     return {rung.name: rung for rung in rungs}
 
 
-def drawn_rung(name: str) -> Instance:
+def draw_rung(name: str) -> Instance:
     """Draw an instance of the ladder, or raise InstanceFileError if its sha256 differs."""
-    rung = ladder()[name]
+    rung = read_ladder()[name]
     try:
         instance = rung.draw()
     except RuntimeError as error:
@@ -144,34 +144,34 @@ def drawn_rung(name: str) -> Instance:
     return instance
 
 
-def rung_file(name: str) -> Path:
+def write_rung_file(name: str) -> Path:
     """Return the file of an instance of the ladder in the user's caches, drawn every time.
 
     It is written unless exactly that stands there; raises an InstanceFileError.
     """
-    instance = drawn_rung(name)
+    instance = draw_rung(name)
     try:
         file = cache_folder("instances") / f"{name}-{instance.sha256[:12]}" / f"{name}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.is_symlink():
             file.unlink()
         text = format_instance(instance)
-        if not holds(file, text):
+        if not file_holds(file, text):
             write_text(file, text)
     except (OSError, RuntimeError) as error:  # of a user without a home, too
         raise InstanceFileError(f"{name}: {error}") from None
     return file
 
 
-def drawn_rungs() -> Iterator[Rung]:
+def draw_rungs() -> Iterator[Rung]:
     """Draw all instances; their rows as they shall be."""
     for kind in _KINDS:
         for n in (size for size in SIZES if kind.least <= size <= kind.most):
             for seed in range(_SEEDS if n <= _SEVERAL else 1):
                 parameters = f"n={n} {kind.set}".strip()
-                instance = drawn_family(kind.family, seed, parameters.split())
+                instance = draw_family(kind.family, seed, parameters.split())
                 yield Rung(
-                    **asdict(shape(instance)),
+                    **asdict(measure_shape(instance)),
                     name=instance.name,
                     family=kind.family,
                     seed=seed,
@@ -181,12 +181,12 @@ def drawn_rungs() -> Iterator[Rung]:
 
 
 def _generated() -> Generated:
-    rungs = telling(drawn_rungs(), "instances drawn")
+    rungs = count_progress(draw_rungs(), "instances drawn")
     rows = ([getattr(rung, column) for column in _COLUMNS] for rung in rungs)
     return {ROWS: csv_text(_COLUMNS, rows)}, [ROWS]
 
 
-main = generating("python -m instances.ladder", _generated)
+main = generating_command("python -m instances.ladder", _generated)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from instances.families import families, late_burst, planted, three_partition
-from instances.files import SCHEMA_FILE, format_instance, instance_schema
 from instances.hand_made import hand_made_instances
-from instances.model import Instance
-from instances.named import FOLDER, SPOKEN_FOR
-from instances.worst_cases import worst_case_instances
-from support.command import Generated, generating
-from support.progress import telling
+from instances.instance import Instance
+from instances.instance_files import SCHEMA_FILE, format_instance, instance_schema
+from instances.instance_names import FOLDER, SPOKEN_FOR
+from instances.worst_case_rows import worst_case_instances
+from support.command import Generated, generating_command
+from support.progress import count_progress
 
 #: Parameters of the instances whose optimal schedules are planted, by name.
 _THREE_PARTITIONS: dict[str, dict[str, Any]] = {
@@ -94,7 +94,7 @@ def _drawn(family: str, name: str = "", **parameters: Any) -> Instance:
 
 def texts() -> dict[Path, str]:
     """Return what every generated file of ``instances/`` shall hold."""
-    made = telling(library(), "instances made")
+    made = count_progress(library(), "instances made")
     files = {FOLDER / path: format_instance(instance) for path, instance in made}
     files[SCHEMA_FILE] = json.dumps(instance_schema(), indent=1) + "\n"
     return files
@@ -106,7 +106,7 @@ def _generated() -> Generated:
     return texts(), (FOLDER / each for each in below if not each.parts[0].startswith("best_known"))
 
 
-main = generating("python -m instances.library", _generated)
+main = generating_command("python -m instances.library", _generated)
 
 
 if __name__ == "__main__":

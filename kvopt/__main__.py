@@ -2,7 +2,7 @@
 
 import sys
 
-from kvopt.commands.start import kvopt
+from kvopt.commands.entry_point import kvopt
 
 if __name__ == "__main__":
     sys.exit(kvopt("python -m kvopt"))

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from instances import Instance
-from instances.named import find_instance
+from instances.instance_names import find_instance
+from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.method import Kind, Method
-from kvopt.progress import Calls, Progress, listener
-from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.result import Result
+from kvopt.run_progress import Calls, Progress, listener
 from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.task import Task
@@ -122,7 +122,7 @@ def solve(
         ``python solve.py --list``, by default ``llama2-70b-2xa100``.
     progress
         True prints improvements, in a pipe once a second at most, and every five seconds; a
-        function is called with a :class:`kvopt.progress.Progress` at every improvement.
+        function is called with a :class:`kvopt.run_progress.Progress` at every improvement.
 
     Examples
     --------

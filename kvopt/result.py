@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kvopt.methods.knowledge import shown_method
-from kvopt.runs.in_seconds import bounds_kept_tokens
+from kvopt.runs.serving_imports import bounds_kept_tokens
 from kvopt.runs.task import Finished
 from kvopt.summary import summary_html, summary_rows
 from schedules import write_schedule
 from schedules.gap import gaps
-from schedules.model import KEEPS_TOKENS
-from serving.best_bound import KnownBound, best_bound, left, of_run
+from schedules.schedule import KEEPS_TOKENS
+from serving.best_bound import KnownBound, best_bound, bound_of_run, share_left
 from serving.timed_run import TimedRun
 from serving.traces.report import Measured
-from support.text import summary
+from support.text import summary_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,10 @@ class Result(TimedRun):
         In seconds bounds of other runs and stored ones count (:mod:`serving.best_bound`).
         """
         if self.batch_time:
-            here = [*of_run(self.instance, self.record, self.certificate), *self.companion_bounds]
+            here = [
+                *bound_of_run(self.instance, self.record, self.certificate),
+                *self.companion_bounds,
+            ]
             return best_bound(self.instance, self.batch_time, here=here)
         value = self.record.lower_bound
         return None if value is None else KnownBound(value, self.record.bound_source)
@@ -80,7 +83,7 @@ class Result(TimedRun):
         """(TEL − bound) / TEL; None where either is missing or the bound is not about the TEL."""
         if self.tel is None or self.bound is None or not self.bounded:
             return None
-        return left(self.tel, self.bound)
+        return share_left(self.tel, self.bound)
 
     @property
     def bounded(self) -> bool:
@@ -108,7 +111,11 @@ class Result(TimedRun):
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw memory and requests over time, also to an .svg, .png or .pdf; return the axes."""
-        from schedules.picture import picture_of, save_picture, show_picture  # half a second
+        from schedules.schedule_picture import (
+            picture_of,
+            save_picture,
+            show_picture,
+        )  # half a second
 
         bound = self.bound if self.gap is not None else None
         schedule = replace(self.required_schedule("to draw"), method=self.named, lower_bound=bound)
@@ -127,7 +134,7 @@ class Result(TimedRun):
         return summary_rows(self)
 
     def __str__(self) -> str:
-        return summary(self.summary())
+        return summary_text(self.summary())
 
     def _repr_html_(self) -> str:
         return summary_html(self.summary())

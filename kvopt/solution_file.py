@@ -22,8 +22,8 @@ from pathlib import Path
 
 from instances import Instance
 from schedules import Schedule, make_schedule
-from support.inputs import GZIP, open_input, read_text
-from support.jsonfile import FileError
+from support.input_files import GZIP, open_input, read_text
+from support.json_files import FileError
 
 _MODEL_NAME = re.compile(r"(?:NAME\s+|model name=)(\S+)_of_([0-9a-f]{64})\b")
 #: Bytes that hold the name of a model; the rest may be gigabytes.

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from instances.batch_time import parse_batch_time
-from kvopt.registered import registered
-from kvopt.runs.in_seconds import bounds_kept_tokens
-from schedules.model import CACHED
-from serving.answer import Answer, answer_on, missing, totals
-from serving.best_bound import KnownBound, coverage, percent_left, told_bound
+from kvopt.registry_lookup import find_registered
+from kvopt.runs.serving_imports import bounds_kept_tokens
+from schedules.schedule import CACHED
+from serving.answer import Answer, answer_on, method_totals, missing_reason
+from serving.best_bound import KnownBound, bound_text, coverage, percent_left
 from serving.metrics import serving_lines
 from serving.waiting import no_request_waits, none_waits_long, what_binds
 
@@ -67,11 +67,11 @@ def _shown_method(result: Result) -> str:
 def _of_bounds(result: Result) -> Iterator[SummaryLine]:
     """Yield the lines of the bounds and known values, and of the distance to them."""
     record, instance, known = result.record, result.instance, result.known_bound
-    yield "lower bound", told_bound(known, result.batch_time)
+    yield "lower bound", bound_text(known, result.batch_time)
     if record.lower_bound is not None:
         own = KnownBound(record.lower_bound, record.bound_source)
         if known is None or instance.unit.text(own.value) != instance.unit.text(known.value):
-            yield "of this run", told_bound(own, result.batch_time)
+            yield "of this run", bound_text(own, result.batch_time)
     yield from _alone(result)
     if result.gap is not None:
         yield "gap %", f"{100 * result.gap:.3f}"
@@ -86,7 +86,7 @@ def _of_bounds(result: Result) -> Iterator[SummaryLine]:
     if stated is not None and not result.about_the_file:
         ratio = f", ratio {result.tel / stated:.4f}" if result.tel else ""
         yield "known optimum", f"{stated}{ratio}"
-    if best := registered(instance):
+    if best := find_registered(instance):
         yield "best known", str(best)
         # A schedule that keeps tokens solves an easier problem.
         if result.tel is not None and result.bounded:
@@ -112,7 +112,7 @@ def answer_of(result: Result) -> Answer | None:
     """Return the answer of a result and the runs with it; None without others."""
     if not result.others:
         return None
-    runs = totals(result.instance, (*result.others, result))
+    runs = method_totals(result.instance, (*result.others, result))
     found = [each.schedule.easier for each in (*result.others, result) if each.schedule]
     covers = CACHED not in found and bounds_kept_tokens(result.instance, result.batch_time)
     return answer_on(result.instance, runs, result.bound, covers_kept=covers)
@@ -127,14 +127,14 @@ def _answered(result: Result) -> Iterator[SummaryLine]:
         if names:
             yield "not run", f"{names} to the end, for the answer; see --time-limit, --policy NAME"
     elif result.unrun:
-        yield "answer", missing(result.unrun)
+        yield "answer", missing_reason(result.unrun)
 
 
-def exceeded(result: Result) -> list[str]:
+def exceeded_bounds(result: Result) -> list[str]:
     """Return one line for each bound of another run that exceeds the TEL of the schedule."""
     tel = result.tel if result.bounded else None
     return [
-        f"the bound {told_bound(each, result.batch_time)} exceeds the TEL of a checked schedule"
+        f"the bound {bound_text(each, result.batch_time)} exceeds the TEL of a checked schedule"
         for each in result.companion_bounds
         if tel is not None and tel < each.value
     ]

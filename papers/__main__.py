@@ -11,7 +11,7 @@ import pandas as pd
 
 from kvopt.methods.grammar import MethodError
 from kvopt.store import StoreError
-from kvopt.store.export import ExportError
+from kvopt.store.row_files import ExportError
 from kvopt.suites import SuiteError
 from papers.experiment import ExperimentPage, pages
 from papers.experiment_pages import index_text, page_text
@@ -19,11 +19,11 @@ from papers.experiment_rows import join_rows, read_rows, suite_rows
 from papers.ledger.recompute import format_statements, recompute_all, recompute_statement
 from papers.ledger.statements import LETTERS, statements
 from reports.freshness import stale_rows, stated
-from reports.nightly.rows import RowsError, rows_text
+from reports.nightly.night_rows import RowsError, rows_text
 from support.checkout import require_checkout
-from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, argument, option
-from support.committed import regenerate
-from support.jsonfile import write_text
+from support.command import CHECK_OPTION, QUIET_OPTION, Command, CommandOptions, argument, option
+from support.generated_files import regenerate
+from support.json_files import write_text
 from support.text import find_name, unknown_name
 from support.usage import UsageError
 
@@ -53,7 +53,7 @@ _PROGRAM = "python -m papers"
 @option("--out", "DIR", "write the page of the store's rows into DIR", Path)
 @CHECK_OPTION
 @QUIET_OPTION
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Write the pages of the papers' experiments from the committed rows.
 
     --store takes the rows of each PAGE first.  A STATEMENT such as "J1 Theorem 5.3" is computed
@@ -86,7 +86,7 @@ def main(options: Options) -> int:
     return _regenerate_pages(check=options.check)
 
 
-def _show(options: Options) -> int:
+def _show(options: CommandOptions) -> int:
     """Compute a statement again, or list the statements of a paper."""
     given, known = " ".join(options.names), [*LETTERS, *statements()]
     if given in pages():
@@ -116,7 +116,7 @@ def _write(folder: Path, page: ExperimentPage, rows: pd.DataFrame) -> None:
         write_text(folder / f"{page.slug}.svg", page.figure(read_rows(path)))
 
 
-def _write_elsewhere(options: Options) -> int:
+def _write_elsewhere(options: CommandOptions) -> int:
     if not options.names:
         raise UsageError("--out: expected a page and a --store")
     for name in options.names:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from kvopt.runs.task import Task
-from kvopt.store.export import read_rows as stored_rows
+from kvopt.store.row_files import read_rows as stored_rows
 from kvopt.suites import Suite
 from kvopt.sweeps.plan import plan
-from reports.nightly.rows import read_rows as committed_rows
-from reports.nightly.rows import typed
+from reports.nightly.night_rows import read_rows as committed_rows
+from reports.nightly.night_rows import typed
 
 #: Key of a run; sources are no part of it, since its schedule was checked.
 RUN = ["instance_sha256", "batch_time", "method", "seed", "time_limit", "threads"]

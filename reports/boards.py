@@ -11,7 +11,7 @@ import pandas as pd
 
 from kvopt.methods.knowledge import CLASSES, knowledge
 from reports.per_instance import family_mean, spreads, worst_instances
-from support.text import counted
+from support.text import plural
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def boards(policies: pd.DataFrame, lines: pd.DataFrame) -> list[Board]:
 
 
 def standings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the line of each method over a frame of :func:`reports.per_instance.per_instance`.
+    """Return the line of each method over a frame of :func:`reports.per_instance.average_seeds`.
 
     Columns label, class, offline, knows (:class:`kvopt.methods.knowledge.Knowledge`), gap_low,
     gap_high, optimal, seconds (means by :func:`reports.per_instance.family_mean`), spread, and from
@@ -89,7 +89,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
 
 def mean_over(instances: int, families: int) -> str:
     """Return the base of a mean in which families weigh alike."""
-    over = f"mean over {counted(instances, 'instance')}"
+    over = f"mean over {plural(instances, 'instance')}"
     return over if families == 1 else f"{over} in {families:,} families that weigh alike"
 
 

@@ -19,8 +19,8 @@ import click
 from instances.time_unit import SECONDS, TimeUnit
 from kvopt.best_known import known_values
 from kvopt.store import StoreError
-from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
+from kvopt.store.row_files import ExportError, documents, read_rows
 from reports import html, markdown
 from reports.compared import answer_table
 from reports.exports import exports
@@ -29,25 +29,32 @@ from reports.figures.parameter import parameter_figure
 from reports.figures.profile_curves import profile_figure
 from reports.figures.ranking import MAIN_RESULT, ranking_figure, ranking_table
 from reports.figures.style import Drawing, try_drawing
-from reports.first import other_boards
-from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
-from reports.page_parts import Figure, Page, Words
+from reports.page_parts import ReportFigure, ReportPage, Words
 from reports.pages.picture import Documents
 from reports.pages.report_pages import named_instances, page_names, report_pages
 from reports.profiles import PROFILE_NOTE
+from reports.report_folder import check_place, report_files, write_files
 from reports.results import Results
 from reports.table import Table
 from reports.tables import gaps, ratios, serving_metrics, statuses
 from reports.tables.leaderboard import LEADERBOARD, leaderboards
 from reports.tables.listed import instance_table, run_table
+from reports.terminal_report import other_boards
 from reports.units import MARKS, Unit
 from reports.verdict import verdict
-from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, count_option, option
-from support.committed import regenerate
-from support.outputs import OutputError
-from support.progress import telling
-from support.text import counted
+from support.command import (
+    CHECK_OPTION,
+    QUIET_OPTION,
+    Command,
+    CommandOptions,
+    count_option,
+    option,
+)
+from support.generated_files import regenerate
+from support.output_files import OutputError
+from support.progress import count_progress
+from support.text import plural
 from support.usage import complain
 
 #: Instances with a page, and pictures after which no page gets any; one takes about half a second.
@@ -70,7 +77,7 @@ def make_report(
     store: Documents | None = None,
     pages: int = MOST_PAGES,
     pictures: int = MOST_PICTURES,
-) -> Page:
+) -> ReportPage:
     """Return the report of the rows, with so many pages of instances.
 
     ``store`` has the schedules for pictures; after so many ``pictures`` no page gets any.
@@ -82,7 +89,7 @@ def make_report(
     linked = [replace(part, links=names) if isinstance(part, Table) else part for part in parts]
     ranks = (MAIN_RESULT, LEADERBOARD)
     first = list(takewhile(lambda part: part.slug.startswith(ranks), linked))
-    return Page(
+    return ReportPage(
         title="kvopt: results",
         parts=(*first, Words(sentences), *linked[len(first) :]),
         summary=_summary(results),
@@ -92,29 +99,29 @@ def make_report(
     )
 
 
-def whole(report: Page) -> dict[str, str | bytes]:
+def whole(report: ReportPage) -> dict[str, str | bytes]:
     """Return the contents of every file of the report, the files for a paper too."""
-    taken = telling(exports(report), "tables and figures written for a paper")
-    return {**texts(report), **dict(taken)}
+    taken = count_progress(exports(report), "tables and figures written for a paper")
+    return {**report_texts(report), **dict(taken)}
 
 
-def texts(report: Page) -> dict[str, str]:
+def report_texts(report: ReportPage) -> dict[str, str]:
     """Return the contents of every page, table and picture of the report, by its path."""
     files = {"README.md": markdown.overview(report), "index.html": html.index_page(report)}
     for part in report.shown:
-        if isinstance(part, Figure):
+        if isinstance(part, ReportFigure):
             files[f"figures/{part.slug}.svg"] = part.drawing.svg
         elif markdown.has_page(part):
             files[f"tables/{part.slug}.md"] = markdown.table_page(part)
-    for page in telling(report.pages, "pages of instances written as HTML"):
+    for page in count_progress(report.pages, "pages of instances written as HTML"):
         files[f"instances/{page.slug}.html"] = html.instance_page(page)
         files |= page.drawings("instances/")
     return files
 
 
-def _parts(results: Results) -> Iterator[Table | Figure]:
+def _parts(results: Results) -> Iterator[Table | ReportFigure]:
     """Yield the parts with means, a unit of time each, then the parts with a line a run."""
-    parts: Iterator[Table | Figure | None] = chain(
+    parts: Iterator[Table | ReportFigure | None] = chain(
         *(_parts_of(unit) for unit in results.units),
         [serving_metrics.serving_table(results.runs)],
         *(_listed(unit, results) for unit in MARKS),
@@ -136,13 +143,13 @@ def _listed(unit: TimeUnit, results: Results) -> Iterator[Table]:
         yield replace(part, slug=part.slug + mark, title=part.title + words)
 
 
-def _parts_of(unit: Unit) -> Iterator[Table | Figure]:
-    for part in telling(_made(unit), f"tables and figures made{unit.words}"):
+def _parts_of(unit: Unit) -> Iterator[Table | ReportFigure]:
+    for part in count_progress(_made(unit), f"tables and figures made{unit.words}"):
         if part is not None:
             yield replace(part, slug=part.slug + unit.mark, title=part.title + unit.words)
 
 
-def _made(unit: Unit) -> Iterator[Table | Figure | None]:
+def _made(unit: Unit) -> Iterator[Table | ReportFigure | None]:
     """Yield the parts with means over a unit's runs, each made when its turn is."""
     scheduled, given = unit.scheduled, unit.given
     if unit.compared is not None and unit.compared.answer is not None:
@@ -185,22 +192,24 @@ _TIME = (
 )
 
 
-def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawing | None]) -> Figure | None:
+def _figure(
+    slug: str, title: str, note: str, draw: Callable[[], Drawing | None]
+) -> ReportFigure | None:
     made = try_drawing(f"figure {slug}", draw)
-    return None if made is None else Figure(slug, title, note, made)
+    return None if made is None else ReportFigure(slug, title, note, made)
 
 
 def _summary(results: Results) -> str:
     rows, reference = results.rows, results.reference
     replaced = int(rows["superseded"].sum())
     unread = int(reference["sha"].str.startswith("unread ").sum()) if len(reference) else 0
-    instances = counted(len(reference) - unread, "instance")
+    instances = plural(len(reference) - unread, "instance")
     parts = [
-        counted(len(rows), "stored run"),
+        plural(len(rows), "stored run"),
         f"{replaced:,} of them replaced by later ones" if replaced else "",
         f"{instances} ({int(reference['opt'].notna().sum()):,} with known optimum)",
-        f"{counted(unread, 'instance')} that could not be read" if unread else "",
-        counted(results.runs["label"].nunique(), "method"),
+        f"{plural(unread, 'instance')} that could not be read" if unread else "",
+        plural(results.runs["label"].nunique(), "method"),
     ]
     return ", ".join(filter(None, parts)) + "."
 
@@ -222,7 +231,7 @@ def _summary(results: Results) -> str:
 @count_option("--pictures", MOST_PICTURES, "most pictures of schedules, with the worst always")
 @CHECK_OPTION
 @QUIET_OPTION
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Build the reports of stored runs."""
     frame = read_rows(options.store)
     if not options.check:
@@ -238,7 +247,7 @@ def main(options: Options) -> int:
         code = regenerate(options.program, made, report_files(options.out), check=True)
     else:
         try:
-            print(f"{counted(len(write_files(options.out, files)), 'file')} in {options.out}")
+            print(f"{plural(len(write_files(options.out, files)), 'file')} in {options.out}")
             code = 0
         except (OSError, OutputError) as error:
             complain(options.program, error)

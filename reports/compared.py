@@ -16,9 +16,9 @@ from kvopt.methods.knowledge import CLASSES, Knowledge, knowledge
 from reports.boards import mean_over, ranked
 from reports.per_instance import family_mean, spread_note, spreads
 from reports.table import Column, Kind, Table, time_column, write_column, write_share
-from serving.answer import Answer, MethodTotal, answer, is_base, percent, relative
+from serving.answer import Answer, MethodTotal, is_base, make_answer, percent, relative
 from serving.waiting import few_at_a_time, no_request_waits
-from support.text import counted
+from support.text import plural
 
 #: Lines of a ranking; the other methods are counted.
 MOST_RANKED = 10
@@ -69,9 +69,9 @@ class Compared:
             frame = pd.concat([frame, last.assign(gap="", change="")], ignore_index=True)
         note = _RANKED.format(over=self.over) + spread_note(frame["spread"])
         if more := len(self.lines) - len(best):
-            note += f" {counted(more, 'method')} more."
+            note += f" {plural(more, 'method')} more."
         if self.elsewhere:
-            note += f" {counted(self.elsewhere, 'method')} not run on all of them."
+            note += f" {plural(self.elsewhere, 'method')} not run on all of them."
         shown = (
             Column("class", "class"),
             Column("rank", "rank", "count"),
@@ -158,7 +158,7 @@ def _answer(
         all_known = Knowledge("outputs", offline=True)
         found = MethodTotal(known["upper_by"], "", all_known, int(known["upper"]))
         best = "best known", found
-    return answer(
+    return make_answer(
         [
             MethodTotal(label, method, knows, total, no_request_waits(*waiting.loc[label]))
             for label, method, knows, total in outcomes.itertuples(index=False)

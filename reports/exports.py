@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from instances.time_unit import SECONDS
-from kvopt.store.export import frame_csv
-from reports.page_parts import Page
+from kvopt.store.row_files import frame_csv
+from reports.page_parts import ReportPage
 from reports.table import Table
 
 #: Lines above which a table breaks over pages.
@@ -43,7 +43,7 @@ _TRANSLATED = str.maketrans(
 )
 
 
-def exports(report: Page) -> Iterator[tuple[str, str | bytes]]:
+def exports(report: ReportPage) -> Iterator[tuple[str, str | bytes]]:
     """Yield the files of a report for a paper: paths below its folder, and contents."""
     for part in report.shown:
         if isinstance(part, Table):

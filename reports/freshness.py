@@ -18,7 +18,7 @@ from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import MethodError, read_method
 from reports.markdown import sentence_text
 from reports.verdict import Name, Sentence
-from support.text import counted, one_line
+from support.text import one_line, plural
 from support.usage import complain
 
 _STATED = re.compile(r"^(?:All|([\d,]+) of) .* comes? from (?:older|the current) sources\.", re.M)
@@ -36,8 +36,8 @@ def age_text(total: int, stale: int, what: str = "row") -> str:
     """Return how many of all are stale, as a sentence that :func:`stated` reads."""
     verb = "comes" if (stale or total) == 1 else "come"
     if not stale:
-        return f"All {counted(total, what)} {verb} from the current sources."
-    return f"{stale:,} of {counted(total, what)} {verb} from older sources."
+        return f"All {plural(total, what)} {verb} from the current sources."
+    return f"{stale:,} of {plural(total, what)} {verb} from older sources."
 
 
 def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:
@@ -52,7 +52,7 @@ def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:
         *partly,
         *_listed("; commit ", (each[:12] for each in rows["git_commit"])),
         *(["; ", " to ".join(dict.fromkeys([days[0], days[-1]]))] if days else []),
-        *_listed("; ", (f"{cpu}, {counted(int(n), 'core')}" for cpu, n in machines if cpu)),
+        *_listed("; ", (f"{cpu}, {plural(int(n), 'core')}" for cpu, n in machines if cpu)),
         *_listed("; Python ", rows["python"]),
         *_listed("; ", (each for each in rows["solver"] if re.search(r"\d", each))),
         f"; {hours:.1f} hours in all.",

@@ -14,9 +14,9 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports.page_parts import Links, Page
+from reports.page_parts import Links, ReportPage
 from reports.pages.instance import InstancePage
-from support.text import glued
+from support.text import glue_units
 
 #: Lines of one table in a page.
 MOST_LINES = 500
@@ -39,10 +39,10 @@ def _environment() -> Environment:
 
 def _glued(value: Any) -> Any:
     """Keep a number on one line with its unit."""
-    return glued(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return glue_units(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def index_page(page: Page) -> str:
+def index_page(page: ReportPage) -> str:
     """Return the one page, which needs no other file or address."""
     script = _own("page.js")
     bundle = gzip.compress(_bundle("dt_bundle.js"), 9, mtime=0)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
-from reports.page_parts import Figure, Page, Part, Words
+from reports.page_parts import Part, ReportFigure, ReportPage, Words
 from reports.table import MISSING, Cell, Table
 from reports.tables.listed import RUNS
 from reports.verdict import Sentence
-from support.text import counted
+from support.text import plural
 
 #: Lines of a table in Markdown, and of a table that stands in the overview, too.
 MOST_LINES, _SHORT = 400, 30
@@ -89,12 +89,12 @@ def _part_text(part: Part) -> str:
         lines = [f"{sentence_text(each)}\n" for each in part.sentences]
         notes = "".join(f"- {each}\n" for each in part.notes)
         return "\n".join(["## In words\n", *lines, notes])
-    if isinstance(part, Figure):
+    if isinstance(part, ReportFigure):
         return f"## {part.title}\n\n![{part.title}](figures/{part.slug}.svg)\n\n{part.note}\n"
     return f"## {part.title}\n\n{table_text(part)}"
 
 
-def overview(page: Page) -> str:
+def overview(page: ReportPage) -> str:
     """Return the README of a report, in which long tables are links to their files."""
     parts = [wrong_text(map(str, page.contradictions))]
     parts += [
@@ -109,7 +109,7 @@ def _short_text(table: Table) -> str:
     if has_page(table) and len(table.frame) <= _SHORT:
         return _part_text(table)
     suffix = "md" if has_page(table) else "csv"
-    lines = counted(len(table.frame), "line")
+    lines = plural(len(table.frame), "line")
     return f"## {table.title}\n\n[{lines}](tables/{table.slug}.{suffix})\n"
 
 

@@ -20,7 +20,7 @@ Links = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Figure:
+class ReportFigure:
     """A drawing with its title and its legend in words."""
 
     slug: str
@@ -38,11 +38,11 @@ class Words:
 
 
 #: Text is Markdown, and stands on pages of Markdown alone.
-Part = Table | Figure | Words | str
+Part = Table | ReportFigure | Words | str
 
 
 @dataclass(frozen=True)
-class Page:
+class ReportPage:
     """All parts of a page in their order: the boards first, then the words, then the evidence.
 
     ``origin`` names commits, days and machines of the rows.  ``pages`` are those of instances,
@@ -69,6 +69,6 @@ class Page:
         return next(part for part in self.parts if isinstance(part, Words))
 
     @property
-    def shown(self) -> Iterator[Table | Figure]:
+    def shown(self) -> Iterator[Table | ReportFigure]:
         """The tables and figures, in their order."""
-        return (part for part in self.parts if isinstance(part, Table | Figure))
+        return (part for part in self.parts if isinstance(part, Table | ReportFigure))

@@ -21,7 +21,7 @@ _SPREAD_NOTE = " ± is the standard deviation of that mean over the seeds."
 _SEED = re.compile(r"_seed\d+")
 
 
-def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
+def average_seeds(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the mean over the seeds of each instance and method, which estimates E[ALG].
 
     Columns id, label, method, told, family, instance, n, memory, known, standing, engine, marked,

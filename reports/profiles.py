@@ -8,7 +8,7 @@ from functools import cached_property
 import pandas as pd
 
 from reports.formulas import performance_ratios
-from support.text import counted
+from support.text import plural
 
 #: Shorter times count as this, seconds.
 LEAST_SECONDS = 0.01
@@ -39,8 +39,8 @@ class Common:
         """Return one line on the instances and methods compared."""
         methods = self.costs.shape[1]
         were = "was" if methods == 1 else "were"
-        shared = f"{counted(len(self.costs), 'instance')} that {counted(methods, 'method')} {were}"
-        out = f"; left out, with fewer: {counted(len(self.left_out), 'method')}"
+        shared = f"{plural(len(self.costs), 'instance')} that {plural(methods, 'method')} {were}"
+        out = f"; left out, with fewer: {plural(len(self.left_out), 'method')}"
         return f"Over the {shared} run on{out if self.left_out else ''}."
 
 

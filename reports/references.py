@@ -12,7 +12,7 @@ import pandas as pd
 from kvopt.methods.knowledge import shown_source
 from kvopt.methods.witness import search_witness
 from schedules import evidence
-from schedules.evidence import CONSTRUCTION, Statement, Witness, judge, names_proof
+from schedules.evidence import CONSTRUCTION, BoundStatement, Witness, judge, names_proof
 
 
 @dataclass(frozen=True)
@@ -43,27 +43,27 @@ class Case:
     """
 
     registered: Mapping[str, Any] = field(default_factory=dict)
-    upper: Statement | None = None
+    upper: BoundStatement | None = None
     upper_key: str = ""
-    lower: Statement | None = None
-    certified: Statement | None = None
-    lowers: list[Statement] = field(default_factory=list)
+    lower: BoundStatement | None = None
+    certified: BoundStatement | None = None
+    lowers: list[BoundStatement] = field(default_factory=list)
     stated: list[int] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
 
-    def of_registry(self, side: str) -> Statement | None:
+    def of_registry(self, side: str) -> BoundStatement | None:
         """Return the registry's bound on a side: ``upper``, ``lower`` or ``certified``."""
         value, by = self.registered.get(f"{side}_bound"), self.registered.get(f"{side}_by")
         by = f"{by} (registry)" if by else "the registry"
-        return None if value is None else Statement(value, by)
+        return None if value is None else BoundStatement(value, by)
 
 
 #: The kinds of bounds: proved in integers, by the instance's construction, or a solver's report.
 CERTIFIED, REPORTED = "certified", "solver-reported"
 
 
-def references(rows: pd.DataFrame, found: Mapping[str, Case]) -> pd.DataFrame:
-    """Return one line an instance, indexed by ``id``; ``found`` is from :func:`cases`.
+def find_references(rows: pd.DataFrame, found: Mapping[str, Case]) -> pd.DataFrame:
+    """Return one line an instance, indexed by ``id``; ``found`` is from :func:`collect_statements`.
 
     Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
     upper_key, found_key (of the rows' best schedule), lower, lower_by, lower_kind (certified,
@@ -101,7 +101,7 @@ def _line(case: Case) -> dict[str, Any]:
     )
     opt = stated
     if construction is not None:
-        lower, opt = Statement(construction, CONSTRUCTION), construction
+        lower, opt = BoundStatement(construction, CONSTRUCTION), construction
     if upper and lower and upper.value == lower.value:
         opt = upper.value
     wrong = verdict.standing == "contradiction"
@@ -143,10 +143,10 @@ def contradictions(rows: pd.DataFrame, found: Mapping[str, Case]) -> tuple[Contr
     return tuple(order)
 
 
-def _contradictions(case: Case) -> Iterator[evidence.Contradiction]:
-    known = [Statement(value, "the known optimum") for value in case.stated]
+def _contradictions(case: Case) -> Iterator[evidence.BoundContradiction]:
+    known = [BoundStatement(value, "the known optimum") for value in case.stated]
     if (built := case.registered.get(CONSTRUCTION)) is not None and built not in case.stated:
-        known.append(Statement(built, CONSTRUCTION))
+        known.append(BoundStatement(built, CONSTRUCTION))
     uppers = [case.upper, case.of_registry("upper"), *known]
     lowers = [*case.lowers, case.of_registry("lower"), *known]
     # The first by name of equals, so that the order of the rows does not matter.
@@ -154,7 +154,7 @@ def _contradictions(case: Case) -> Iterator[evidence.Contradiction]:
     yield from evidence.contradictions(sorted(above), below)
 
 
-def cases(
+def collect_statements(
     rows: pd.DataFrame,
     best_known: Mapping[str, Any] | None = None,
     further: pd.DataFrame | None = None,
@@ -169,7 +169,7 @@ def cases(
         best, "sha", "tel", "key", "label", "bound_only", "found_by"
     ):
         finder = f"{found_by}, {label}" if bound_only and found_by else label
-        found[sha].upper, found[sha].upper_key = Statement(int(tel), finder), key
+        found[sha].upper, found[sha].upper_key = BoundStatement(int(tel), finder), key
     claimed = rows if further is None else pd.concat([rows, further], ignore_index=True)
     claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]
     order = ["sha", "lower_bound", *_QUICKEST]
@@ -177,8 +177,10 @@ def cases(
     each = claimed.drop_duplicates(["sha", "lower_bound", "label", "bound_source"])
     for sha, bound, label, source in _values(each, "sha", "lower_bound", "label", "bound_source"):
         case = found[sha]
-        case.lowers.append(Statement(int(bound), label))
-        by_source = Statement(int(bound), f"{shown_source(source)}, {label}" if source else label)
+        case.lowers.append(BoundStatement(int(bound), label))
+        by_source = BoundStatement(
+            int(bound), f"{shown_source(source)}, {label}" if source else label
+        )
         case.lower = case.lower or by_source
         if names_proof(source):
             case.certified = case.certified or by_source

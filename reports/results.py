@@ -9,23 +9,29 @@ from typing import Any
 
 import pandas as pd
 
-from kvopt.runs.record import columns
+from kvopt.runs.row_columns import row_columns
 from reports.formulas import ratio_interval
-from reports.references import Case, Contradiction, cases, contradictions, references
-from reports.rows import prepare
+from reports.prepared_rows import prepare_rows
+from reports.references import (
+    Case,
+    Contradiction,
+    collect_statements,
+    contradictions,
+    find_references,
+)
 from reports.units import Unit, units
 from schedules.gap import gaps
 
 BestKnown = Mapping[str, Mapping[str, Any]]
 #: Tables name the machines by the rows themselves (``reports.tables.statuses.machines``).
-_LEFT_OUT = ["known_optimum", *(column.name for column in columns() if column.part == "origin")]
+_LEFT_OUT = ["known_optimum", *(column.name for column in row_columns() if column.part == "origin")]
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
     """Rows of runs; each property is computed once, when it is first read.
 
-    ``frame`` has the columns of ``kvopt.runs.record.Record``; missing ones count as empty.
+    ``frame`` has the columns of ``kvopt.runs.row_columns.Record``; missing ones count as empty.
     ``best_known`` is :func:`kvopt.best_known.known_values`. The ``further`` rows give bounds alone.
     """
 
@@ -35,8 +41,8 @@ class Results:
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """All runs (:func:`reports.rows.prepare`)."""
-        return prepare(self.frame)
+        """All runs (:func:`reports.prepared_rows.prepare_rows`)."""
+        return prepare_rows(self.frame)
 
     @cached_property
     def current(self) -> pd.DataFrame:
@@ -46,13 +52,13 @@ class Results:
     @cached_property
     def cases(self) -> dict[str, Case]:
         """Return the statements of rows and registry about each instance."""
-        others = None if self.further is None else prepare(self.further)
-        return cases(self.rows, self.best_known, others)
+        others = None if self.further is None else prepare_rows(self.further)
+        return collect_statements(self.rows, self.best_known, others)
 
     @cached_property
     def reference(self) -> pd.DataFrame:
-        """One line an instance (:func:`reports.references.references`)."""
-        return references(self.rows, self.cases)
+        """One line an instance (:func:`reports.references.find_references`)."""
+        return find_references(self.rows, self.cases)
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:

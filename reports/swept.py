@@ -9,7 +9,7 @@ import pandas as pd
 
 from kvopt.methods.grammar import MethodError, read_prediction
 from kvopt.methods.knowledge import method_of_row
-from kvopt.methods.options import read_numbers
+from kvopt.methods.option_values import read_numbers
 from reports.per_instance import spread_of_runs
 
 #: Values of a curve at least.

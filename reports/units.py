@@ -14,7 +14,7 @@ import pandas as pd
 from instances.time_unit import ROUNDS, SECONDS, unit_of
 from reports.boards import Board, boards, standings
 from reports.compared import Compared, compared
-from reports.per_instance import per_instance, whole_mean
+from reports.per_instance import average_seeds, whole_mean
 from reports.profiles import LEAST_SECONDS, Common, common_costs
 from reports.run_traces import Timed, timed
 from reports.table import Table
@@ -54,7 +54,7 @@ class Unit:
     @cached_property
     def averaged(self) -> pd.DataFrame:
         """The same by instance, seeds averaged."""
-        return per_instance(self.scheduled)
+        return average_seeds(self.scheduled)
 
     @cached_property
     def judged(self) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from kvopt.methods.witness import is_own
 from reports.boards import Board, firsts
 from reports.table import write_most, write_ratio, write_share
 from reports.units import Unit
-from support.text import counted
+from support.text import plural
 
 #: Names in a list; the others are counted.
 _MOST_NAMES = 3
@@ -99,7 +99,7 @@ def _describe(unit: Unit) -> Iterator[Sentence]:
 
 def _describe_board(board: Board) -> Sentence:
     """Return the first policies of a class, each with its gap."""
-    parts = [f"{board.knows.capitalize()}, {counted(len(board.lines), 'policy')}: "]
+    parts = [f"{board.knows.capitalize()}, {plural(len(board.lines), 'policy')}: "]
     for k, (_, equal) in enumerate(firsts(board.lines).groupby("rank", sort=True)):
         offline = " (offline)" if equal["offline"].all() else ""
         parts += ["; " if k else "", *_names(equal), offline, _gap_clause(equal)]
@@ -112,7 +112,7 @@ def _place_own(board: Board) -> Iterator[Sentence]:
     own = board.lines["method"].map(is_own) & ~is_first
     for place in board.lines.index[own]:
         line = board.lines.loc[[place]]
-        count = counted(len(board.lines), "policy")
+        count = plural(len(board.lines), "policy")
         rank = f" is number {line['rank'].iloc[0]} of {count} ({board.knows}) and"
         yield Sentence((*_names(line), rank, _gap_clause(line), f" ({board.over})."))
 
@@ -155,5 +155,5 @@ def _gap_clause(lines: pd.DataFrame) -> str:
         gap = f"{least} to the best known schedules, at most {write_most(low, high)} to OPT"
     else:
         gap = f"{least} to OPT"
-    without = f" ({counted(failed, 'instance')} without a schedule at 100 %)" if failed else ""
+    without = f" ({plural(failed, 'instance')} without a schedule at 100 %)" if failed else ""
     return f" {leaves} {gap}{without}"

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from schedules.files import ScheduleFileError, read_schedule, write_schedule
-from schedules.model import Clock, Schedule, Status, make_schedule
+from schedules.schedule import Clock, Schedule, Status, make_schedule
+from schedules.schedule_files import ScheduleFileError, read_schedule, write_schedule
 
 if TYPE_CHECKING:
     from schedules.check import Verdict, check_schedule

@@ -28,14 +28,14 @@ import sys
 from collections.abc import Iterator
 from itertools import pairwise
 
-from instances.model import Instance
-from schedules.clock.check import wrong_clock
-from schedules.clock.replay import ReplayError, replay
+from instances.instance import Instance
+from schedules.clock.clock_check import wrong_clock
+from schedules.clock.replay import ReplayError, replay_schedule
 from schedules.clock.runs import runs_of
-from schedules.memory import Piece, memory_exceeded
-from schedules.model import ENGINE_ACCOUNTING, OUTSIDE, Schedule
+from schedules.memory_sweep import Piece, memory_exceeded
+from schedules.schedule import ENGINE_ACCOUNTING, OUTSIDE, Schedule
 from schedules.verdict import Verdict, malformed
-from support.text import shown
+from support.text import integer_text
 
 __all__ = ["Verdict", "check_schedule"]
 
@@ -97,9 +97,9 @@ def _wrong_attempts(instance: Instance, schedule: Schedule) -> Verdict | None:
             least = 0 if _cuts_prompts(schedule) else 1
             if not least <= tokens < request.output:
                 return malformed(
-                    f"request id {request.id}: cancelled attempt at round {shown(start)} has "
-                    f"{shown(tokens)} tokens, expected at least {least} and fewer than its output "
-                    f"of {request.output}",
+                    f"request id {request.id}: cancelled attempt at round "
+                    f"{integer_text(start)} has {integer_text(tokens)} tokens, expected at least "
+                    f"{least} and fewer than its output of {request.output}",
                     request.id,
                 )
     return None
@@ -125,9 +125,9 @@ def _wrong_kept(instance: Instance, schedule: Schedule) -> Verdict | None:
             # made, but by an attempt that was cancelled while its prompt was prefilled in chunks.
             if not 0 <= count <= min(before, after if _cuts_prompts(schedule) else after - 1):
                 return malformed(
-                    f"request id {request.id}: a run of {shown(after)} tokens kept "
-                    f"{shown(count)}, expected fewer, and at most the {shown(before)} made "
-                    "before",
+                    f"request id {request.id}: a run of {integer_text(after)} tokens kept "
+                    f"{integer_text(count)}, expected fewer, and at most the "
+                    f"{integer_text(before)} made before",
                     request.id,
                 )
     return None
@@ -154,7 +154,7 @@ def _on_time(instance: Instance, schedule: Schedule) -> int | Verdict:
     if schedule.clock is None:
         return _start_before_arrival(instance, schedule) or _tel(instance, schedule)
     try:
-        return replay(instance, schedule).tel
+        return replay_schedule(instance, schedule).tel
     except ReplayError as error:
         return error.verdict
 
@@ -191,8 +191,8 @@ def _overlap(instance: Instance, schedule: Schedule) -> Verdict | None:
     time, identity, end = min(overlaps)
     return Verdict(
         "infeasible",
-        f"request id {identity} starts at round {shown(time)}, before its previous "
-        f"attempt ends at time {shown(end)}",
+        f"request id {identity} starts at round {integer_text(time)}, before its previous "
+        f"attempt ends at time {integer_text(end)}",
         time=time,
         request_ids=(identity,),
     )
@@ -211,14 +211,19 @@ def _pieces(instance: Instance, schedule: Schedule) -> Iterator[Piece]:
 def _false_claim(schedule: Schedule, tel: int) -> Verdict | None:
     bound = schedule.lower_bound
     if schedule.tel != tel:
-        return malformed(f"TEL is {shown(tel)}, the schedule claims {shown(schedule.tel)}")
+        return malformed(
+            f"TEL is {integer_text(tel)}, the schedule claims {integer_text(schedule.tel)}"
+        )
     if bound is not None and bound > tel:
-        return malformed(f"lower bound {shown(bound)} exceeds the TEL of {shown(tel)}")
+        return malformed(
+            f"lower bound {integer_text(bound)} exceeds the TEL of {integer_text(tel)}"
+        )
     if schedule.status == "optimal" and bound is None:
-        return malformed(f"status is optimal without a lower bound, TEL is {shown(tel)}")
+        return malformed(f"status is optimal without a lower bound, TEL is {integer_text(tel)}")
     if schedule.status == "optimal" and bound is not None and bound != tel:
         return malformed(
-            f"status is optimal, but the lower bound {shown(bound)} is not the TEL {shown(tel)}"
+            f"status is optimal, but the lower bound {integer_text(bound)} is not the "
+            f"TEL {integer_text(tel)}"
         )
     if schedule.status in ("infeasible", "no_solution"):
         return malformed(f"status is {schedule.status}, but the schedule can be run")
@@ -238,7 +243,7 @@ def _summary(instance: Instance, schedule: Schedule) -> str:
     renamed = f" (in the schedule {schedule.instance!r})"
     return (
         f"instance {instance.name!r}{renamed if schedule.instance != instance.name else ''}, "
-        f"n={len(instance.requests)}, TEL {shown(schedule.tel)}{instance.unit.tick}"
+        f"n={len(instance.requests)}, TEL {integer_text(schedule.tel)}{instance.unit.tick}"
         f"{_remark(instance, schedule)}"
     )
 
@@ -253,11 +258,11 @@ def _remark(instance: Instance, schedule: Schedule) -> str:
         return f"; {schedule.easier}{OUTSIDE}"
     optimum, bound = instance.stated_optimum, schedule.lower_bound
     if optimum is not None and schedule.tel < optimum:
-        return f"; the instance's known optimum, {shown(optimum)}, is wrong"
+        return f"; the instance's known optimum, {integer_text(optimum)}, is wrong"
     if optimum is not None and bound is not None and bound > optimum:
         return (
-            f"; its lower bound {shown(bound)} exceeds the instance's known optimum "
-            f"{shown(optimum)}: one of the two is wrong"
+            f"; its lower bound {integer_text(bound)} exceeds the instance's known optimum "
+            f"{integer_text(optimum)}: one of the two is wrong"
         )
     return ""
 

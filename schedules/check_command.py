@@ -6,14 +6,14 @@ import sys
 
 import click
 
-from instances.files import read_instance
-from instances.model import InfeasibleInstanceError
-from instances.named import find_instance, hides
+from instances.instance import InfeasibleInstanceError
+from instances.instance_files import read_instance
+from instances.instance_names import describe_hidden, find_instance
 from schedules.check import check_schedule
-from schedules.files import read_schedule
+from schedules.schedule_files import read_schedule
 from schedules.verdict import EXIT_CODES
-from support.command import Command, Options, argument
-from support.jsonfile import FileError
+from support.command import Command, CommandOptions, argument
+from support.json_files import FileError
 from support.text import one_line
 from support.usage import complain
 
@@ -26,12 +26,12 @@ from support.usage import complain
 )
 @argument("instance", metavar="INSTANCE")
 @argument("schedule", metavar="SCHEDULE")
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Check a schedule file against its instance, in integers.
 
     INSTANCE is a name of the library or an instance file, SCHEDULE a kvopt.schedule/1 file.
     """
-    if hidden := hides(options.instance):
+    if hidden := describe_hidden(options.instance):
         complain(options.program, hidden)
     try:
         instance = read_instance(find_instance(options.instance))

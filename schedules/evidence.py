@@ -24,7 +24,7 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from schedules.model import COVERED, EASIER, KEEPS_TOKENS_COVERED, OUTSIDE
+from schedules.schedule import COVERED, EASIER, KEEPS_TOKENS_COVERED, OUTSIDE
 
 Standing = Literal[
     "opt", "one argument", "one witness", "construction", "stated", "open", "none", "contradiction"
@@ -82,18 +82,18 @@ _RESTS_ON: dict[Argument, frozenset[Argument]] = {
 }
 
 
-class Statement(NamedTuple):
+class BoundStatement(NamedTuple):
     """A bound on OPT (rounds), and whose it is."""
 
     value: int
     by: str
 
 
-class Contradiction(NamedTuple):
+class BoundContradiction(NamedTuple):
     """Two statements that cannot both be true: ``lower`` is more than ``upper``."""
 
-    lower: Statement
-    upper: Statement
+    lower: BoundStatement
+    upper: BoundStatement
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class OptimumVerdict:
     """Verdict on an optimum, its reason, and what several proofs ``shared`` that count as one."""
 
     standing: Standing
@@ -169,7 +169,7 @@ def bounds_hold(detail: str, kept: bool) -> bool:
     return not kept or detail.startswith(KEEPS_TOKENS_COVERED)
 
 
-def believed(
+def is_bound_believed(
     status: str, detail: str, source: str, *, word: bool, proved: bool | None = None
 ) -> bool:
     """Return whether the bound of a run counts; of one caught at something wrong it does not.
@@ -192,7 +192,7 @@ def names_proof(source: str) -> bool:
     return source in COMPUTED or source.startswith(CERTIFICATE)
 
 
-def alarming(status: str, detail: str) -> bool:
+def proves_method_wrong(status: str, detail: str) -> bool:
     """Return whether a run by itself proves its method wrong."""
     return status == "refused" or _of_the_run(detail).startswith(CONTRADICTED)
 
@@ -204,12 +204,14 @@ def _of_the_run(detail: str) -> str:
     return detail
 
 
-def contradictions(uppers: Iterable[Statement], lowers: Iterable[Statement]) -> list[Contradiction]:
+def contradictions(
+    uppers: Iterable[BoundStatement], lowers: Iterable[BoundStatement]
+) -> list[BoundContradiction]:
     """Return every lower bound that exceeds the least upper one, the greatest first."""
     least = min(uppers, key=lambda each: each.value, default=None)
     if least is None:
         return []
-    wrong = [Contradiction(each, least) for each in lowers if each.value > least.value]
+    wrong = [BoundContradiction(each, least) for each in lowers if each.value > least.value]
     return sorted(wrong, key=lambda each: -each.lower.value)
 
 
@@ -220,7 +222,7 @@ def own_contradiction(upper: int | None, lower: int | None, source: str) -> str:
     return f"lower bound {lower} ({source}) exceeds the run's own checked TEL, {upper}"
 
 
-def dispute(
+def find_dispute(
     stated: int, upper: int | None, lower: int | None, source: str, certified: int
 ) -> Dispute | None:
     """Return what contradicts the optimum that an instance's file states, None if nothing does.
@@ -250,7 +252,7 @@ def judge(
     *,
     construction: int | None = None,
     stated: int | None = None,
-) -> Verdict:
+) -> OptimumVerdict:
     """Judge the evidence on the optimum of an instance.
 
     ``upper`` is the least TEL that counts, ``lower`` the greatest believed bound; only witnesses
@@ -260,17 +262,17 @@ def judge(
     above = [value for value in (upper, construction, stated) if value is not None]
     below = [value for value in (lower, construction, stated) if value is not None]
     if above and below and max(below) > min(above):
-        return Verdict("contradiction", f"lower bound {max(below)} exceeds {min(above)}")
+        return OptimumVerdict("contradiction", f"lower bound {max(below)} exceeds {min(above)}")
     if upper is not None and upper in (lower, construction):
         return _closed([each for each in witnesses if each.value == upper], construction)
     if construction is not None:
-        return Verdict("construction", "open")
+        return OptimumVerdict("construction", "open")
     if stated is not None:
-        return Verdict("stated", "open")
-    return Verdict("none" if upper is None else "open", "open")
+        return OptimumVerdict("stated", "open")
+    return OptimumVerdict("none" if upper is None else "open", "open")
 
 
-def _closed(witnesses: Sequence[Witness], construction: int | None) -> Verdict:
+def _closed(witnesses: Sequence[Witness], construction: int | None) -> OptimumVerdict:
     """Decide by what a schedule that the best bound meets counts as optimal."""
     found = sorted(witnesses, key=lambda each: bool(each.certificate))
     if construction is not None:
@@ -278,16 +280,16 @@ def _closed(witnesses: Sequence[Witness], construction: int | None) -> Verdict:
         found.append(built)
     names = list(dict.fromkeys(each.name for each in found))
     if not names:
-        return Verdict("one witness", "one solver-reported bound only")
+        return OptimumVerdict("one witness", "one solver-reported bound only")
     if names == [CONSTRUCTION]:
-        return Verdict("construction", "by construction alone")
+        return OptimumVerdict("construction", "by construction alone")
     if pair := independent_pair(found):
-        return Verdict("opt", _by(pair, found))
+        return OptimumVerdict("opt", _by(pair, found))
     for one, other in combinations(found, 2):
         if one.shares_no_code(other):
             both = f"{one.argument} ({one.name}, {other.name})"
-            return Verdict("one argument", f"one argument only: {both}", _shared(found))
-    return Verdict("one witness", f"one proof only: {', '.join(names)}", _shared(found))
+            return OptimumVerdict("one argument", f"one argument only: {both}", _shared(found))
+    return OptimumVerdict("one witness", f"one proof only: {', '.join(names)}", _shared(found))
 
 
 def _shared(found: Sequence[Witness]) -> str:

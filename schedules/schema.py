@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import sys
 
-from schedules.files import SCHEMA_FILE, schedule_schema
-from support.command import Generated, generating
+from schedules.schedule_files import SCHEMA_FILE, schedule_schema
+from support.command import Generated, generating_command
 
 
 def _generated() -> Generated:
     return {SCHEMA_FILE: json.dumps(schedule_schema(), indent=1) + "\n"}, ()
 
 
-main = generating("python -m schedules.schema", _generated)
+main = generating_command("python -m schedules.schema", _generated)
 
 
 if __name__ == "__main__":

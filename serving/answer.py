@@ -25,8 +25,8 @@ from kvopt.methods.knowledge import (
 )
 from kvopt.methods.witness import is_own
 from kvopt.runs.task import Finished
-from schedules.clock.timeline import timeline
-from serving.best_bound import left, percent_left
+from schedules.clock.timeline import make_timeline
+from serving.best_bound import percent_left, share_left
 from serving.waiting import HARDLY, no_request_waits, none_waits_long, what_binds
 
 #: The policy that all are compared with, if it was run: vLLM's scheduler.
@@ -131,7 +131,7 @@ class Answer:
         """The share that any schedule saves at most; None without a bound on it."""
         if self.bound is None or self._spared:
             return None
-        return left(math.ceil(self.base.total), self.bound)
+        return share_left(math.ceil(self.base.total), self.bound)
 
     def _mean(self, total: float) -> str:
         return f"{total / self.requests / self.unit.ticks:.3f}{self.unit.symbol}"
@@ -143,7 +143,7 @@ class Answer:
         return not self.covers_kept and any(each.label.endswith(MARK) for each in named)
 
 
-def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal]:
+def method_totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal]:
     """Yield the totals of the runs with a schedule; a policy that found an engine's is named."""
     for run in runs:
         record = run.record
@@ -159,7 +159,7 @@ def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal
         idle = no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)
         binding = once = ""
         if policy_name(text) == BASE and run.schedule is not None and record.peak_waiting:
-            times = timeline(instance, run.schedule)
+            times = make_timeline(instance, run.schedule)
             binding = what_binds(text, record.batch_time, instance.memory, times)
             idle = (once := none_waits_long(text, times)) or idle
         if idle and record.peak_tokens is not None:
@@ -190,7 +190,7 @@ def is_base(method: str, knowledge: Knowledge) -> tuple[bool, bool, bool]:
     return method != BASE, policy_name(method) != BASE, knowledge != Knowledge("nothing")
 
 
-def answer(
+def make_answer(
     outcomes: Iterable[MethodTotal],
     *,
     bound: int | None,
@@ -242,12 +242,14 @@ def answer_on(
     covers_kept: bool,
     few: str = "",
 ) -> Answer | None:
-    """Return the answer on one instance; see :func:`answer`."""
+    """Return the answer on one instance; see :func:`make_answer`."""
     n, unit = len(instance), instance.unit
-    return answer(outcomes, bound=bound, covers_kept=covers_kept, requests=n, unit=unit, few=few)
+    return make_answer(
+        outcomes, bound=bound, covers_kept=covers_kept, requests=n, unit=unit, few=few
+    )
 
 
-def missing(unrun: Sequence[str]) -> str:
+def missing_reason(unrun: Sequence[str]) -> str:
     """Return the reason for no answer after methods that did not end."""
     base = next((each for each in unrun if policy_name(each) == BASE), "another policy")
     return f"none, {base} was not run to the end; see --time-limit, --policy {base}"

@@ -18,12 +18,12 @@ from instances import Instance
 from instances.batch_time import parse_batch_time
 from instances.time_unit import unit_of
 from kvopt.methods.knowledge import only_bounds, shown_source
-from kvopt.methods.witness import word_counts
-from kvopt.places import DEFAULT_STORE
-from kvopt.registered import registered
-from kvopt.runs.record import Record
-from kvopt.runs.stated_optimum import evaluated
-from schedules.evidence import believed, names_proof
+from kvopt.methods.witness import trusts_solver
+from kvopt.project_paths import DEFAULT_STORE
+from kvopt.registry_lookup import find_registered
+from kvopt.runs.row_columns import Record
+from kvopt.runs.stated_optimum import evaluate_document
+from schedules.evidence import is_bound_believed, names_proof
 from schedules.gap import gap
 from serving.bounds.loads import not_covered
 
@@ -65,7 +65,7 @@ def best_bound(
     which certificates in rounds may assume.  The batch time is empty for an instance in rounds.
     """
     found = list(here)
-    if known := registered(instance):
+    if known := find_registered(instance):
         found.append(KnownBound(known.lower, "the registry"))
     best = max(found, key=lambda each: each.value, default=None)
     for store in stores:
@@ -95,25 +95,27 @@ def bound_runs(store: Store, keys: Collection[str] | None) -> list[str]:
     ]
 
 
-def of_run(
+def bound_of_run(
     instance: Instance, record: Record, certificate: dict[str, Any] | None = None
 ) -> Iterator[KnownBound]:
     """Yield the bound of a run that has just ended, if it counts.
 
-    Where :func:`schedules.evidence.believed` takes no word, as of a custom method, it is what the
-    certificate proves.
+    Where :func:`schedules.evidence.is_bound_believed` takes no word, as of a custom method, it is
+    what the certificate proves.
     """
     value, source = record.lower_bound, record.bound_source
     # Proofs of this run were evaluated at its end (``kvopt.runs.state``).
     stated = (record.status, record.detail, source)
-    if not believed(*stated, word=word_counts(record.method), proved=names_proof(source) or None):
-        value = evaluated(instance, record.batch_time, None, certificate)
+    if not is_bound_believed(
+        *stated, word=trusts_solver(record.method), proved=names_proof(source) or None
+    ):
+        value = evaluate_document(instance, record.batch_time, None, certificate)
         source = str((certificate or {}).get("kind", ""))
     if value:
         yield KnownBound(value, source, f"computed here in {record.seconds:.1f} s")
 
 
-def left(tel: int, bound: int) -> float | None:
+def share_left(tel: int, bound: int) -> float | None:
     """Return the share of a TEL that any schedule saves at most; None for nonsense."""
     return None if bound > tel else gap(tel, bound)
 
@@ -130,7 +132,7 @@ def coverage(instance: Instance, batch_time: str) -> str:
     return f"{_COVERED}{f'; {exception}' if exception else _KEPT} ({_PAGE})"
 
 
-def told_bound(bound: KnownBound | None, batch_time: str) -> str:
+def bound_text(bound: KnownBound | None, batch_time: str) -> str:
     """Return a bound with its unit and its source, for every command."""
     if bound is None:
         return "none"
@@ -141,7 +143,7 @@ def _stored(
     store: Store, instance: Instance, batch_time: str, tel: int | None, best: KnownBound | None
 ) -> KnownBound | None:
     """Return the best bound that a store's certificates prove, or ``best`` if none is better."""
-    from kvopt.store.belief import remembered  # only a store needs it
+    from kvopt.store.proved_bounds import remembered  # only a store needs it
 
     columns = ("lower_bound", "bound_source", "method", "seconds", "key")
     rows = store.select(*columns, instance_sha256=instance.sha256, batch_time=batch_time)

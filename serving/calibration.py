@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from instances import Instance
 from instances.batch_time import NANOSECONDS, PICOSECONDS, BatchTime
-from kvopt.methods.policy import PolicyCall
+from kvopt.methods.policy_call import PolicyCall
 from kvopt.runs.advice import run_policy_call
-from schedules.clock.timeline import Timeline, timeline
+from schedules.clock.timeline import Timeline, make_timeline
 from serving.batch_time.kinds.fitted import nonnegative
 from serving.batch_time.kinds.linear import linear
 from serving.traces.report import Measured
@@ -57,4 +57,4 @@ def calibrated(
 
 def simulate(instance: Instance, call: PolicyCall, batch_time: BatchTime) -> Timeline:
     """Return the timeline of a policy without a relaxation on an instance in seconds."""
-    return timeline(instance, run_policy_call(call, instance, 0, None, batch_time))
+    return make_timeline(instance, run_policy_call(call, instance, 0, None, batch_time))

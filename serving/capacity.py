@@ -13,16 +13,16 @@ import numpy as np
 import pandas as pd
 
 from instances import Instance
-from instances.arrivals import repeated_at_rate
+from instances.arrivals import repeat_requests
 from instances.batch_time import NANOSECONDS, BatchTime
 from kvopt.methods.knowledge import shown_method
 from kvopt.methods.method import Method
 from kvopt.suites import Section, read_source
-from kvopt.sweeps.comparison import carried_out
-from kvopt.sweeps.inputs import Wishes, as_wished
+from kvopt.sweeps.comparison import run_sweep
 from kvopt.sweeps.plan import plan
-from schedules.clock.timeline import timeline
-from schedules.files import parse_schedule
+from kvopt.sweeps.sweep_inputs import Wishes, with_wishes
+from schedules.clock.timeline import make_timeline
+from schedules.schedule_files import parse_schedule
 from serving.batch_time import DEFAULT, read_batch_time
 from serving.bounds.loads import PICOSECONDS, Room, not_covered, work
 from serving.choice import refuse_rounds_only
@@ -113,7 +113,7 @@ def capacity(
     def keeps(method: Method, found: dict[float, Probe], rate: float) -> bool:
         passes = -(-_FEWEST // n)
         while True:
-            drawn = repeated_at_rate(instance, rate, 3 * passes, arrival_seed)
+            drawn = repeat_requests(instance, rate, 3 * passes, arrival_seed)
             probe = _probe(rate, drawn, method, wishes, slo, jobs, store)
             passes *= 2
             judged = not probe.share >= share or probe.sustained or probe.lengths >= _LONG
@@ -154,16 +154,16 @@ def _probe(
 ) -> Probe:
     """Run a method at a rate and average over seeds; one without a schedule keeps nothing."""
     refuse_rounds_only(drawn, method)
-    tasks = plan([as_wished(Section("", (read_source(drawn),), (method,)), wishes)])
+    tasks = plan([with_wishes(Section("", (read_source(drawn),), (method,)), wishes)])
     shares, steady, found = [], [], []
-    with carried_out(tasks, store, jobs, False) as ran:
+    with run_sweep(tasks, store, jobs, False) as ran:
         if ran.left:
             raise KeyboardInterrupt
         for task in tasks:
             document = ran.store.schedule(task.key)
             if document is None or task.instance is None:
                 return Probe(rate, math.nan)
-            whole = timeline(task.instance, parse_schedule(document))
+            whole = make_timeline(task.instance, parse_schedule(document))
             run, times = steadiness(whole), behind_warm_up(whole)
             steady.append(run)
             shares.append(float(good(times, slo).mean()))

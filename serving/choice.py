@@ -47,7 +47,7 @@ def batch_time_of(
     return ""
 
 
-def told_limits(model: BatchTime) -> str:
+def describe_limits(model: BatchTime) -> str:
     """Return one line on the limits of vLLM's scheduler with a batch time."""
     where = f"on {GPUS[model.gpu].name}" if model.gpu else "on an A100: the batch time names no GPU"
     stated = "as the batch time says, else " if model.running or model.budget else ""
@@ -62,7 +62,7 @@ def with_limits(wished: BatchTime | None, report: TraceReport | None) -> BatchTi
     return limited(model, report.settings.running or 0, report.settings.budget or 0)
 
 
-def whose(model: BatchTime, default: bool) -> str:
+def describe_batch_time(model: BatchTime, default: bool) -> str:
     """Return one line on the model and the memory of a batch time; empty if it names none."""
     if model.served is None:
         return ""

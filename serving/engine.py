@@ -6,7 +6,7 @@ import math
 import time
 
 from heuristics.policy import NotApplicableError, Policy
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
 from instances.batch_time import BatchTime, parse_batch_time
@@ -14,9 +14,9 @@ from kvopt.engines.start import WARM_START_SHARE, warm_start_policies
 from kvopt.runs.events import Report
 from kvopt.runs.task import Task
 from schedules import Schedule
-from schedules.clock.timeline import timeline
+from schedules.clock.timeline import make_timeline
 from schedules.gap import gap
-from schedules.model import better
+from schedules.schedule import is_better_schedule
 from serving.bounds.loads import not_covered
 from serving.bounds.rates import load_kernel
 from serving.bounds.seconds import bound_in_seconds
@@ -28,7 +28,7 @@ _RESERVE_SHARE, _FEW_SHARE = 0.05, 0.3
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels (``kvopt.runs.compiled``)."""
+    """Return the units of kernels (``kvopt.runs.kernel_units``)."""
     del instance, formulation
     return {"seconds"}
 
@@ -52,7 +52,7 @@ def solve_in_seconds(task: Task, report: Report) -> None:
         while waiting and time.monotonic() < until:
             policy = waiting.pop(0)
             schedule = run_policy(policy, instance, Setting(batch_time=batch_time))
-            if best is None or better(schedule, best):
+            if best is None or is_better_schedule(schedule, best):
                 best = schedule
                 report.found(schedule, f"policy {policy.name}")
         if until < end:
@@ -101,7 +101,7 @@ def _held_up(instance: Instance, batch_time: BatchTime) -> Schedule | None:
         schedule = run_policy(vllm, instance, Setting(batch_time=batch_time))
     except NotApplicableError:
         return None
-    times = timeline(instance, schedule)
+    times = make_timeline(instance, schedule)
     assert times.rounds.running.max() <= running
     return schedule if what_binds(vllm.name, batch_time.name, instance.memory, times) else None
 

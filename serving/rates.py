@@ -12,24 +12,24 @@ from typing import NamedTuple
 import pandas as pd
 
 from instances import Instance
-from instances.arrivals import at_rate
+from instances.arrivals import redraw_arrivals
 from instances.batch_time import NANOSECONDS, parse_batch_time
 from kvopt.methods.grammar import read_method, unique_methods
 from kvopt.methods.knowledge import knowledge, only_bounds, shown_methods
 from kvopt.methods.method import Method
-from kvopt.runs.in_seconds import bounds_kept_tokens
+from kvopt.runs.serving_imports import bounds_kept_tokens
 from kvopt.runs.task import Task
 from kvopt.store import Store
 from kvopt.suites import Section, read_source
-from kvopt.sweeps.comparison import carried_out
+from kvopt.sweeps.comparison import run_sweep
 from kvopt.sweeps.contradictions import alarms
-from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
-from schedules.clock.timeline import timeline
+from kvopt.sweeps.sweep_inputs import Wishes, with_wishes
+from schedules.clock.timeline import make_timeline
 from schedules.evidence import bounds_hold
-from schedules.files import parse_schedule
+from schedules.schedule_files import parse_schedule
 from serving.answer import Answer, MethodTotal, answer_on, marked
-from serving.best_bound import KnownBound, best_bound, left
+from serving.best_bound import KnownBound, best_bound, share_left
 from serving.bounds.goodput import goodput_bound
 from serving.choice import refuse_rounds_only
 from serving.metrics import METRICS, goodput
@@ -96,14 +96,14 @@ def rate_sweep(
     ``rates`` (requests a second).  Errors are of :func:`kvopt.compare`; KeyboardInterrupt is raised
     if runs are left, and finished ones are stored.
     """
-    drawn = {rate: at_rate(instance, rate, arrival_seed) for rate in rates}
+    drawn = {rate: redraw_arrivals(instance, rate, arrival_seed) for rate in rates}
     for method in methods:
         if not method.grouped:
             refuse_rounds_only(drawn[rates[0]], method)
     sources = tuple(read_source(each) for each in drawn.values())
     section = Section("", sources, unique_methods([*methods, read_method(BOUND)]))
-    tasks = plan([as_wished(section, wishes)])
-    with carried_out(tasks, store, jobs, progress) as ran:
+    tasks = plan([with_wishes(section, wishes)])
+    with run_sweep(tasks, store, jobs, progress) as ran:
         if ran.left:
             raise KeyboardInterrupt
         clocked = {task.key: _on_the_clock(task, ran.store, slo) for task in tasks}
@@ -135,7 +135,7 @@ def _on_the_clock(task: Task, store: Store, slo: Slo | None) -> _Clocked:
     document = store.schedule(task.key)
     if document is not None and task.instance is not None:
         with contextlib.suppress(ValueError):  # too many rounds for a timeline
-            times, text = timeline(task.instance, parse_schedule(document)), task.method.text
+            times, text = make_timeline(task.instance, parse_schedule(document)), task.method.text
             waits = none_waits_long(text, times)
             binds = what_binds(text, task.batch_time, task.instance.memory, times)
             good = math.nan if slo is None else goodput(times, slo)
@@ -182,7 +182,7 @@ def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
     """Return the table in the order of rates; runs ``apart`` have no share left."""
     n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
     shares = [
-        None if pd.isna(upper) or pd.isna(lower) or apart else left(int(upper), int(lower))
+        None if pd.isna(upper) or pd.isna(lower) or apart else share_left(int(upper), int(lower))
         for upper, lower, apart in zip(rows["tel"], rows["lower"], rows["apart"], strict=True)
     ]
     table = rows[["rate", "n"]].assign(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from instances.model import Instance
+from instances.instance import Instance
 from schedules.clock.timeline import Timeline
 from serving.metrics import MILLISECOND, good, latencies, tpots
 from serving.slo import Slo
-from support.jsonfile import write_bytes
+from support.json_files import write_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from instances import Instance
 from instances.batch_time import NANOSECONDS
 from kvopt.runs.task import Finished
 from schedules import Schedule
-from schedules.clock.timeline import Timeline, timeline
+from schedules.clock.timeline import Timeline, make_timeline
 from serving.metrics import Serving, goodput, serving
 from serving.requests import request_frame
 from serving.slo import Slo, read_slo
@@ -49,7 +49,7 @@ class TimedRun(Finished):
     @cached_property
     def timeline(self) -> Timeline:
         """The moments of everything in the schedule (nanoseconds)."""
-        return timeline(self.instance, self.required_schedule("to put on the clock"))
+        return make_timeline(self.instance, self.required_schedule("to put on the clock"))
 
     @property
     def serving(self) -> Serving:

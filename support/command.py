@@ -14,10 +14,10 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import FuncParamType
 
-from support.called import called
-from support.machine import MachineError, lacking
-from support.progress import showing
-from support.streams import steadily
+from support.current_command import set_command
+from support.machine_errors import MachineError, describe_shortage
+from support.progress import show_progress
+from support.streams import run_steadily
 from support.usage import UsageError, complain, read_integer
 
 EXIT_BAD_USAGE = 2
@@ -33,7 +33,7 @@ Generated = tuple[Mapping[Path, str], Iterable[Path]]
 _GENERATED_CODES = "0 fresh; 1 --check found a difference, or a file cannot be written; 2 bad usage"
 
 
-class Options(SimpleNamespace):
+class CommandOptions(SimpleNamespace):
     """Values of a command line, the ``program`` that it names, and its ``caller``."""
 
 
@@ -70,8 +70,10 @@ class Command(click.Command):
         assert self.callback is not None
         program = ctx.command_path
         try:
-            with showing(sys.stderr, quiet=bool(ctx.params.get("quiet"))):
-                return int(self.callback(Options(program=program, caller=ctx.obj, **ctx.params)))
+            with show_progress(sys.stderr, quiet=bool(ctx.params.get("quiet"))):
+                return int(
+                    self.callback(CommandOptions(program=program, caller=ctx.obj, **ctx.params))
+                )
         except tuple(self.fails) as error:
             if isinstance(error, OSError) and error.filename:
                 complain(program, f"{error.filename}: {error.strerror}")
@@ -179,7 +181,9 @@ def count_option(name: str, default: int, meaning: str) -> Callable[[_Declared],
 argument = click.argument
 
 
-def together(*declarations: Callable[[_Declared], _Declared]) -> Callable[[_Declared], _Declared]:
+def join_options(
+    *declarations: Callable[[_Declared], _Declared],
+) -> Callable[[_Declared], _Declared]:
     """Return the declarations of several options as one, in their order."""
     return lambda function: reduce(lambda made, each: each(made), reversed(declarations), function)
 
@@ -203,13 +207,13 @@ def run(
             complain(program, getattr(command, "interrupted", "interrupted"))
             return EXIT_INTERRUPTED
         except (MachineError, OSError, RuntimeError) as error:
-            if not (why := lacking(error)):
+            if not (why := describe_shortage(error)):
                 raise
             complain(program, why)
             return EXIT_MACHINE
 
-    with called([*program.split(), *given]):
-        return steadily(program, answer)
+    with set_command([*program.split(), *given]):
+        return run_steadily(program, answer)
 
 
 CHECK_OPTION = option(
@@ -218,7 +222,7 @@ CHECK_OPTION = option(
 QUIET_OPTION = option("--quiet", is_flag=True, help="print nothing of how far it is")
 
 
-def generating(name: str, texts: Callable[[], Generated]) -> Command:
+def generating_command(name: str, texts: Callable[[], Generated]) -> Command:
     """Return the command that writes, or compares, generated files that are committed.
 
     ``texts`` returns the text of each file, and the files that stand where only these belong.
@@ -227,9 +231,9 @@ def generating(name: str, texts: Callable[[], Generated]) -> Command:
     @click.command(name, cls=Command, codes=_GENERATED_CODES, examples=("", "--check"))
     @CHECK_OPTION
     @QUIET_OPTION
-    def main(options: Options) -> int:
+    def main(options: CommandOptions) -> int:
         """Write the generated files that are committed."""
-        from support.committed import regenerate  # no other command needs it
+        from support.generated_files import regenerate  # no other command needs it
 
         wanted, present = texts()
         return regenerate(options.program, wanted, present, check=options.check)
@@ -237,14 +241,14 @@ def generating(name: str, texts: Callable[[], Generated]) -> Command:
     return main
 
 
-def refuse_both(options: Options, *names: str) -> None:
+def refuse_both(options: CommandOptions, *names: str) -> None:
     """Raise a UsageError if more than one of these options is given."""
     given = [each for each in names if getattr(options, each[2:].replace("-", "_"))]
     if len(given) > 1:
         raise UsageError(f"{given[1]}: not allowed with {given[0]}")
 
 
-def refuse_suffixes(options: Options, wanted: Mapping[str, Sequence[str]]) -> None:
+def refuse_suffixes(options: CommandOptions, wanted: Mapping[str, Sequence[str]]) -> None:
     """Raise a UsageError for an output whose name has none of its suffixes."""
     for name, suffixes in wanted.items():
         path = getattr(options, name)

@@ -69,12 +69,12 @@ def kernel_folder() -> Path | None:
     """Return the folder of today's kernels, which need not exist; None without a home."""
     with contextlib.suppress(RuntimeError):
         named = os.environ.get("NUMBA_CACHE_DIR")
-        return (Path(named) if named else cache_folder("kernels")) / digest()
+        return (Path(named) if named else cache_folder("kernels")) / kernel_digest()
     return None
 
 
 @cache
-def digest() -> str:
+def kernel_digest() -> str:
     """Return the digest of all that decides the code of the kernels."""
     versions = (*map(version, ("numba", "numpy", "llvmlite")), platform.python_version())
     whole = hashlib.sha256("\n".join((*versions, platform.machine(), _processor())).encode())
@@ -119,7 +119,7 @@ def is_writable(folder: Path | None) -> bool:
     return True
 
 
-def njit(**options: Any) -> Any:
+def compile_kernel(**options: Any) -> Any:
     """Return ``numba.njit`` with these options for a kernel that Python calls; it is kept."""
     import numba  # here: most importers compile nothing
 
@@ -132,16 +132,16 @@ def njit(**options: Any) -> Any:
     return decorate
 
 
-def part(**options: Any) -> Any:
+def compile_part(**options: Any) -> Any:
     """Return ``numba.njit`` for a function that only kernels call, and that is compiled in them."""
     import numba
 
     return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
-def filling_part() -> Any:
+def compile_filling_part() -> Any:
     """Return a part that makes no array: put into its callers, without counted references."""
-    return part(_nrt=False, forceinline=True)
+    return compile_part(_nrt=False, forceinline=True)
 
 
 #: Kernels that Python calls.
@@ -231,7 +231,7 @@ def _keeper() -> Callable[[Any], Any]:
 
         def _files(self) -> Any:
             folder = str(Path(str(kernel_folder()), self._module))
-            return caching.IndexDataCacheFile(folder, self._name, digest())
+            return caching.IndexDataCacheFile(folder, self._name, kernel_digest())
 
     _join_parts()
     return Keeper

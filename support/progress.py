@@ -19,8 +19,8 @@ _stream: ContextVar[IO[str] | None] = ContextVar("stream", default=None)
 
 
 @contextmanager
-def showing(stream: IO[str], *, quiet: bool = False) -> Iterator[None]:
-    """Show on a terminal the items that :func:`telling` counts within."""
+def show_progress(stream: IO[str], *, quiet: bool = False) -> Iterator[None]:
+    """Show on a terminal the items that :func:`count_progress` counts within."""
     token = _stream.set(None if quiet or not stream.isatty() else stream)
     try:
         yield
@@ -28,7 +28,7 @@ def showing(stream: IO[str], *, quiet: bool = False) -> Iterator[None]:
         _stream.reset(token)
 
 
-def telling(items: Iterable[_Item], what: str) -> Iterator[_Item]:
+def count_progress(items: Iterable[_Item], what: str) -> Iterator[_Item]:
     """Yield items and show their count; ``what`` is like "certificates evaluated"."""
     if (stream := _stream.get()) is None:
         yield from items

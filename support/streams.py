@@ -54,7 +54,7 @@ class SteadyStream:
                 os.close(nowhere)
 
 
-def steadily(program: str, run: Callable[[], int]) -> int:
+def run_steadily(program: str, run: Callable[[], int]) -> int:
     """Run a command with steady streams; return its exit code.
 
     Where memory or the disk below standard output is full, one line says so, and 0 becomes 2.

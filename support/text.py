@@ -34,7 +34,7 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
 
 
-def shown(number: int) -> str:
+def integer_text(number: int) -> str:
     """Return an integer as text; one of very many digits as a power of two."""
     return str(number) if number.bit_length() < 200 else f"about 2**{number.bit_length() - 1}"
 
@@ -46,13 +46,13 @@ def cut_middle(text: str, longest: int) -> str:
     return f"{text[: (longest - 1) // 2]}…{text[len(text) - longest // 2 :]}"
 
 
-def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
+def wrap_lines(text: str, width: int = WIDTH, indent: str = "") -> str:
     """Return text in lines of so many columns, all but the first indented; units stay."""
-    lines = textwrap.fill(glued(text), width, subsequent_indent=indent, break_on_hyphens=False)
+    lines = textwrap.fill(glue_units(text), width, subsequent_indent=indent, break_on_hyphens=False)
     return lines.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def summary(rows: Sequence[tuple[str, str]]) -> str:
+def summary_text(rows: Sequence[tuple[str, str]]) -> str:
     """Return aligned lines of labels and values; a long value goes on below its beginning."""
     width = max(len(label) for label, _ in rows)
     lines = [
@@ -61,10 +61,10 @@ def summary(rows: Sequence[tuple[str, str]]) -> str:
         for at, line in enumerate(value.split("\n"))
     ]
     below = " " * (width + 2)
-    return "\n".join(wrapped(f"{label:<{width}}  {line}", indent=below) for label, line in lines)
+    return "\n".join(wrap_lines(f"{label:<{width}}  {line}", indent=below) for label, line in lines)
 
 
-def glued(text: str) -> str:
+def glue_units(text: str) -> str:
     """Return text with a no-break space between each number and its unit."""
     return _UNIT.sub("\N{NO-BREAK SPACE}", text)
 
@@ -76,17 +76,17 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def guarded(text: str) -> str:
+def guard_cell(text: str) -> str:
     """Return the text of a CSV cell that no spreadsheet takes for a formula: ``'=1+1``."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def unguarded(text: str) -> str:
-    """Return the text from which :func:`guarded` made a cell."""
+def unguard_cell(text: str) -> str:
+    """Return the text from which :func:`guard_cell` made a cell."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
-def counted(number: int, what: str) -> str:
+def plural(number: int, what: str) -> str:
     """Return a number with the word for it: ``1 instance``, ``1,200 instances``, ``2 policies``."""
     many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{number:,} {what if number == 1 else many}"

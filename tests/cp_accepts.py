@@ -10,8 +10,8 @@ from pathlib import Path
 
 from formulations.cp.constraint_program import ConstraintProgram
 from instances import Instance
-from instances.files import instance_document, parse_instance
-from kvopt.methods.options import read_formulation
+from instances.instance_files import instance_document, parse_instance
+from kvopt.methods.option_values import read_formulation
 
 _ROOT = Path(__file__).resolve().parent.parent
 

@@ -14,20 +14,20 @@ import numpy as np
 from heuristics.simulator import run_policy
 from instances import Instance
 from kvopt.engines.start import run_engine, warm_start_policies
-from kvopt.methods.engines import engine_of, engines
+from kvopt.methods.engine_table import engine_of, engines
 from kvopt.methods.grammar import read_method
-from kvopt.methods.options import read_formulation
-from kvopt.runs.compiled import compile_first
+from kvopt.methods.option_values import read_formulation
 from kvopt.runs.events import (
     BoundProved,
     Event,
-    Failure,
-    Relaxation,
+    MethodFailed,
+    RelaxationSolved,
     Report,
     ScheduleFound,
     event_line,
     read_event,
 )
+from kvopt.runs.kernel_units import compile_first
 from kvopt.runs.task import Task
 from schedules import Schedule, check_schedule, make_schedule
 from tests.child import Child, open_answers
@@ -117,7 +117,7 @@ def _answer(task: Task, events: list[Event]) -> Answer:
     assert starts is not None
     tel, bound, relaxation = make_schedule(instance, starts, "known").tel, 0, None
     for event in events:
-        assert not isinstance(event, Failure), (task.method.text, instance, event)
+        assert not isinstance(event, MethodFailed), (task.method.text, instance, event)
         if isinstance(event, ScheduleFound):
             schedule = make_schedule(instance, event.starts, task.method.text)
             verdict = check_schedule(instance, schedule)
@@ -125,7 +125,7 @@ def _answer(task: Task, events: list[Event]) -> Answer:
             tel = min(tel, schedule.tel)
         elif isinstance(event, BoundProved):
             bound = max(bound, event.value)
-        elif isinstance(event, Relaxation) and event.value is not None:
+        elif isinstance(event, RelaxationSolved) and event.value is not None:
             relaxation = event.value
     return Answer(tel, bound, relaxation)
 

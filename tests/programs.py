@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formulations.mip.integer_program import IntegerProgram
-from kvopt.methods.options import bound_only, read_formulation
+from kvopt.methods.option_values import bound_only, read_formulation
 
 
 def program_of(text: str) -> tuple[IntegerProgram, dict[str, Any]]:

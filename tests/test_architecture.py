@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kvopt.places import PACKAGES
+from kvopt.project_paths import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 _TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -103,7 +103,7 @@ MOST_LINES = 60
 LONGER = {
     "serving/bounds/rate_kernels.py: machine_prices",
     "formulations/certificates/sweep_kernels.py: step_back",
-    "formulations/certificates/prices.py: measured",
+    "formulations/certificates/price_evaluation.py: measured",
     "kvopt/sweeps/comparison.py: comparison",
     "formulations/bounds/pattern_kernels.py: best_patterns_use",
 }

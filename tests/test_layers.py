@@ -13,7 +13,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from kvopt.places import PACKAGES
+from kvopt.project_paths import PACKAGES
 from tests.tiers import a_few
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,24 +64,28 @@ def test_the_arrows_run_one_way(copy: Path) -> None:
 
 #: A file, an import that it must not have, and the contract that forbids this.
 WRONG = [
-    ("schedules/metrics.py", "import heuristics.queues", "Arrows run one way"),
+    ("schedules/schedule_metrics.py", "import heuristics.queues", "Arrows run one way"),
     ("formulations/registry.py", "import heuristics.queues", "Arrows run one way"),
     ("heuristics/policy.py", "def f():\n    import formulations.mip", "Arrows run one way"),
-    ("heuristics/rounds.py", "import serving.metrics", "Arrows run one way"),
+    ("heuristics/round_driver.py", "import serving.metrics", "Arrows run one way"),
     ("reports/table.py", "import papers.experiment", "Arrows run one way"),
-    ("kvopt/api.py", "import kvopt.commands.start", "Only the command line"),
-    ("instances/files.py", "import formulations.registry", "The checker shares no code"),
+    ("kvopt/api.py", "import kvopt.commands.entry_point", "Only the command line"),
+    ("instances/instance_files.py", "import formulations.registry", "The checker shares no code"),
     ("serving/deployments.py", "import serving.bounds.loads", "The checker shares no code"),
     ("formulations/valid/windows.py", "import formulations.lagrangian.prices", "in layers"),
     ("kvopt/sweeps/plan.py", "import highspy", "Engines are imported by formulations"),
     ("kvopt/store/store.py", "import kvopt.sweeps.plan", "Inside kvopt"),
-    ("formulations/cp/cpsat.py", "import formulations.valid.windows", "the CP model and all"),
+    ("formulations/cp/cpsat_model.py", "import formulations.valid.windows", "the CP model and all"),
     (
         "formulations/certificates/budget.py",
         "def f():\n    import formulations.lagrangian.exact",
         "the certificate of a sweep and all",
     ),
-    ("formulations/dp/state_bounds.py", "import formulations.cp.cpsat", "searches and models"),
+    (
+        "formulations/dp/state_bounds.py",
+        "import formulations.cp.cpsat_model",
+        "searches and models",
+    ),
     ("kvopt/runs/state.py", "import serving.choice", "one file knows what is in seconds"),
     ("serving/bounds/loads.py", "import kvopt.runs.task", "knows nothing of runs"),
 ]
@@ -158,7 +162,7 @@ def test_an_engine_starts_without_scipy(engine: str) -> None:
 def test_the_first_line_comes_at_once() -> None:
     """What ``kvopt --help`` prints, and what begins and watches a run, loads nothing heavy."""
     code = (
-        "import sys; import kvopt.commands.start\n"
+        "import sys; import kvopt.commands.entry_point\n"
         "import kvopt.commands.main; kvopt.commands.main.main(['--help'])\n"
         "kvopt.commands.main.main(['--version'])\n"
         f"sys.exit(str([name for name in {HEAVY} if name in sys.modules]))"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from instances.named import find_instances
-from kvopt.commands.leaderboard import NAME as LEADERBOARD
+from instances.instance_names import find_instances
+from kvopt.commands.leaderboard_command import NAME as LEADERBOARD
 from kvopt.commands.show import show
 from kvopt.suites import suites
 

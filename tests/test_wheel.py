@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from kvopt.places import PACKAGES
+from kvopt.project_paths import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -174,10 +174,10 @@ def test_an_own_method_of_the_wheel_runs_beside_files_that_bear_the_projects_nam
 
 #: Proves the values of instances anew of which each kind of certificate is the shortest.
 PROVE = """
-from instances.named import FOLDER
-from kvopt.best_known.files import PROOFS, certificate_path, read_entries
-from kvopt.best_known.known import read_known
-from kvopt.best_known.library import library_by_hash
+from instances.instance_names import FOLDER
+from kvopt.best_known.registry_files import PROOFS, certificate_path, read_entries
+from kvopt.best_known.proved_entry import read_known
+from kvopt.best_known.known_instances import library_by_hash
 library, entries = library_by_hash(), read_entries(FOLDER)
 of = {each.instance: FOLDER / PROOFS / certificate_path(each.instance) for each in entries.values()}
 drawn = [each for sha, each in entries.items() if sha in library]

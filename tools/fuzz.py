@@ -25,16 +25,16 @@ import pytest
 import reports.build
 from formulations.certificates.certificate_file import certificate_document
 from instances import Instance, read_instance
-from instances.named import FOLDER
+from instances.instance_names import FOLDER
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.entry import ENTRIES
-from kvopt.best_known.files import format_registry, format_schemas, read_certificate_file
-from kvopt.best_known.library import LibraryInstance
+from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.registry_files import format_registry, format_schemas, read_certificate_file
 from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
-from kvopt.store.export import ExportError, export_rows, read_rows
+from kvopt.store.row_files import ExportError, export_rows, read_rows
 from kvopt.suites import SuiteError, suites
-from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
+from kvopt.sweeps.sweep_inputs import InputError, Wishes, read_inputs
 from reports.results import Results
 from schedules import check_command, read_schedule
 from support.usage import complain

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.highs import LP, Floats, run_highs
+from formulations.bounds.highs_lp import LP, Floats, run_highs
 from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from instances import Instance

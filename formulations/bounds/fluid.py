@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from formulations.bounds.highs import Floats
+from formulations.bounds.highs_lp import Floats
 from formulations.lagrangian.exact import exact_sum
 from formulations.valid.states import Ints
 from formulations.valid.windows import Windows

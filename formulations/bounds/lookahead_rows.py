@@ -9,10 +9,10 @@ from itertools import chain, product
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.highs import Floats
+from formulations.bounds.highs_lp import Floats
 from formulations.bounds.pricing import Classes, Grid, Ints, MasterRows
 from formulations.lagrangian.costs import price_sums
-from formulations.lagrangian.rows import PricedRow, row_sums
+from formulations.lagrangian.priced_rows import PricedRow, row_sums
 from formulations.valid.lookahead import LookAheadRow
 from instances import Instance
 

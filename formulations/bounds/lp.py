@@ -12,7 +12,7 @@ import numpy as np
 
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import likely_horizon, model_size
-from formulations.bounds.highs import Floats
+from formulations.bounds.highs_lp import Floats
 from formulations.bounds.outcome import Bound, SilentReporter
 from instances import Instance
 

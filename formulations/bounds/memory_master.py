@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from formulations.bounds.highs import LP, Floats, run_highs
+from formulations.bounds.highs_lp import LP, Floats, run_highs
 from formulations.bounds.pricing import MOST_CLUSTERS, Classes, Grid, Ints, MasterRows
 from instances import Instance
 
@@ -208,8 +208,8 @@ class Master:
 
     def _use_of(self, starts: Ints) -> Any:
         """Return the rows' share of use by cluster, sparse, shape (clusters, rows)."""
-        from formulations.lagrangian.kernels import token_use  # loads the compiler
         from formulations.lagrangian.lookahead_kernels import row_use
+        from formulations.lagrangian.price_kernels import token_use  # loads the compiler
 
         classes, grid, rows = self._classes, self.grid, self.rows
         held = np.zeros((len(self._offsets) - 1, len(grid) + 1))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian.prices import PriceBound
-from formulations.lagrangian.states import PriceTable
+from formulations.lagrangian.state_prices import PriceTable
 
 
 class Reporter(Protocol):

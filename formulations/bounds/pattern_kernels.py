@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.array_kernels import longer
-from support.compiling import njit
+from support.compiling import compile_kernel
 
 
-@njit(fastmath=True)
+@compile_kernel(fastmath=True)
 def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, use):
     """Return the costs of the cheapest starts of classes first..stop − 1, each times its requests.
 
@@ -63,13 +63,13 @@ def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, 
     return total
 
 
-@njit(fastmath=True)
+@compile_kernel(fastmath=True)
 def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, use):
     """Return the weighted worth of the best patterns at the knots first..stop − 1.
 
-    The search of ``formulations.lagrangian.kernels.most_worth``, in floating point.  Prices and
-    ``use`` have the shape (knots, states); ``use`` loses a knot's weight at each state of its best
-    pattern.
+    The search of ``formulations.lagrangian.price_kernels.most_worth``, in floating point.  Prices
+    and ``use`` have the shape (knots, states); ``use`` loses a knot's weight at each state of its
+    best pattern.
     """
     nothing, total, wide = -1e300, 0.0, memory + 1
     # Tokens of so many members, at least and at most.

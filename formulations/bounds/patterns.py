@@ -5,7 +5,7 @@
         find the cheapest start of each request class, the best pattern at each knot (kernels)
         step along their use of each price; without gain for a while: shorter steps, from the
         best prices, then a finer grid
-        now and then evaluate the best prices in integers (``formulations.lagrangian.states``)
+        now and then evaluate the best prices in integers (``formulations.lagrangian.state_prices``)
 
 A pattern is a set of requests that can run on together.  Proof: docs/proofs/configurations.md (P2).
 """
@@ -23,11 +23,17 @@ import numpy as np
 from formulations.bounds import dual, lp
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon, model_size
-from formulations.bounds.highs import Floats
+from formulations.bounds.highs_lp import Floats
 from formulations.bounds.outcome import Bound, Reporter, SilentReporter
 from formulations.bounds.pricing import Classes, request_classes
 from formulations.lagrangian.prices import PriceBound
-from formulations.lagrangian.states import Grids, PricedTable, evaluate, rounded_table, spans
+from formulations.lagrangian.state_prices import (
+    Grids,
+    PricedTable,
+    evaluate_table,
+    rounded_table,
+    spans,
+)
 from formulations.valid.states import Ints, States, searchable_states
 from formulations.valid.windows import Windows
 from instances import Instance
@@ -264,7 +270,7 @@ class PatternPricing:
         began = time.monotonic()
         prices = point.reshape(self._grids.shape)
         table = rounded_table(self._instance, self._states, self._grids, prices)
-        priced = evaluate(self._instance, self._states, table, self._pool)
+        priced = evaluate_table(self._instance, self._states, table, self._pool)
         self.evaluating = time.monotonic() - began
         return priced
 

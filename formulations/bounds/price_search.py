@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon
-from formulations.bounds.highs import Floats
+from formulations.bounds.highs_lp import Floats
 from formulations.bounds.lookahead_rows import MEMORY_UP_TO, Separation
 from formulations.bounds.memory_master import Master, Solution
 from formulations.bounds.outcome import Bound, Reporter

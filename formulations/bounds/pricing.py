@@ -9,10 +9,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.highs import Floats
+from formulations.bounds.highs_lp import Floats
 from formulations.lagrangian.costs import price_sums
 from formulations.lagrangian.exact import exact_sum
-from formulations.lagrangian.rows import PricedRow, RowSums
+from formulations.lagrangian.priced_rows import PricedRow, RowSums
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -172,8 +172,8 @@ class Pricing:
 
         With payments, prices of look-ahead rows on M-ths of tokens, of some starts only.
         """
-        from formulations.lagrangian.kernels import cheapest_starts  # loads the compiler
         from formulations.lagrangian.lookahead_kernels import cheapest_paid_starts
+        from formulations.lagrangian.price_kernels import cheapest_starts  # loads the compiler
 
         classes = self._classes
         costs = np.zeros(len(classes))

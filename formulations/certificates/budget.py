@@ -38,7 +38,7 @@ class TooLongError(CertificateError):
     """An evaluation takes or holds more than its certificate pays for."""
 
 
-class Budget:
+class ReaderBudget:
     """The ``steps`` left, and the most ``numbers`` of 64 bits held at a time; parts share one."""
 
     def __init__(self, requests: int, document: object) -> None:

@@ -12,11 +12,11 @@ from pydantic.dataclasses import dataclass
 
 from formulations.certificates.budget import CertificateError, Count, Counts, Integer, Positive
 from formulations.certificates.sweep_tables import PricedStates
-from formulations.lagrangian.states import PriceTable
+from formulations.lagrangian.state_prices import PriceTable
 from formulations.valid.groups import WindowGroup
 
 if TYPE_CHECKING:
-    from formulations.lagrangian.rows import PricedRow
+    from formulations.lagrangian.priced_rows import PricedRow
 
 _CONFIG = ConfigDict(extra="forbid")
 
@@ -56,7 +56,7 @@ class PricedLookAhead:
 
 @dataclass(frozen=True, config=_CONFIG)
 class PartBound:
-    """A bound on what some requests add to the TEL (``formulations.valid.parts``).
+    """A bound on what some requests add to the TEL (``formulations.valid.idle_gaps``).
 
     ``requests`` are positions in the instance.  ``certificate`` bounds them as an instance whose
     first arrival is at 0, without parts.  ``starts`` is a schedule of it, if it assumes one.

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.certificates.budget import Budget, TooLongError
+from formulations.certificates.budget import ReaderBudget, TooLongError
 from formulations.certificates.sweep_tables import (
     BITS,
     FAR,
@@ -49,7 +49,7 @@ STEPS_OF_A_PATH, STEPS_OF_A_KIND, HELD_OF_A_PATH = 200, 20, 12
 WORD = 59
 
 
-def prove(
+def prove_sweep(
     instance: Instance,
     value: int,
     denominator: int,
@@ -57,7 +57,7 @@ def prove(
     states: PricedStates | None,
     multipliers: Sequence[int],
     strict: tuple[int, ...] | None,
-    budget: Budget,
+    budget: ReaderBudget,
 ) -> None:
     """Prove that no TEL is below ``value`` (rounds), with the fields of a certificate.
 
@@ -80,7 +80,7 @@ def prove(
         return
     if not counted:
         raise BackwardError(f"the sweep leaves paths below {value}")
-    count(found, steps, np.array(multipliers, dtype=np.int64), value, budget)
+    count_paths(found, steps, np.array(multipliers, dtype=np.int64), value, budget)
 
 
 @dataclass
@@ -107,7 +107,7 @@ class ReaderStep:
     entered: NDArray[np.uint8 | np.uint16]
 
 
-def sweep(network: ReaderNetwork, budget: Budget, *, keep: bool) -> list[ReaderStep] | None:
+def sweep(network: ReaderNetwork, budget: ReaderBudget, *, keep: bool) -> list[ReaderStep] | None:
     """Return the steps between levels from the last time on; None where a level is empty.
 
     Without ``keep`` the list is empty.  With dominance (``network.strict``) a base may hold a kind
@@ -127,7 +127,7 @@ def sweep(network: ReaderNetwork, budget: Budget, *, keep: bool) -> list[ReaderS
 
 
 def _back(
-    network: ReaderNetwork, t: int, level: ReaderLevel, budget: Budget, *, keep: bool
+    network: ReaderNetwork, t: int, level: ReaderLevel, budget: ReaderBudget, *, keep: bool
 ) -> tuple[ReaderLevel, ReaderStep]:
     """Return the level at t − 1 and the ways there."""
     from formulations.certificates import sweep_kernels as kernels  # loads the compiler
@@ -164,7 +164,7 @@ def _back(
     return found, step
 
 
-def _able(network: ReaderNetwork, t: int, budget: Budget) -> tuple[Ints, Ints, int]:
+def _able(network: ReaderNetwork, t: int, budget: ReaderBudget) -> tuple[Ints, Ints, int]:
     """Return the kinds that may complete at t, and by how much all of these may lower a label.
 
     At a time no more of a kind complete than there are requests; of a strict kind no more run.
@@ -203,7 +203,9 @@ def _chosen(level: ReaderLevel, which: Ints) -> ReaderLevel:
     return ReaderLevel(members, offsets, level.labels[which])
 
 
-def _undominated(network: ReaderNetwork, t: int, level: ReaderLevel, budget: Budget) -> ReaderLevel:
+def _undominated(
+    network: ReaderNetwork, t: int, level: ReaderLevel, budget: ReaderBudget
+) -> ReaderLevel:
     """Return a level at t without the bases that others dominate; docs/proofs/dominance.md (P5)."""
     from formulations.certificates.sweep_filter import measured, undominated  # loads the compiler
 
@@ -226,8 +228,12 @@ def _undominated(network: ReaderNetwork, t: int, level: ReaderLevel, budget: Bud
     return _chosen(level, which)
 
 
-def count(
-    network: ReaderNetwork, steps: list[ReaderStep], multipliers: Ints, value: int, budget: Budget
+def count_paths(
+    network: ReaderNetwork,
+    steps: list[ReaderStep],
+    multipliers: Ints,
+    value: int,
+    budget: ReaderBudget,
 ) -> None:
     """Go through the paths left, and count completions; raise BackwardError for a schedule.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit, part
+from support.compiling import compile_kernel, compile_part
 
 #: Kept bases that become a tree, and bases at a leaf of a tree.
 FEW, LEAF = 1024, 16
@@ -20,7 +20,7 @@ HIGH = np.uint64(0x8080808080808080)
 TIMES, BYTES, HOT = 16, 8, 8
 
 
-@part()
+@compile_part()
 def held_before(base, states, occupied):
     """Fill the tokens that a base holds at the time of its level, and at each time before."""
     ages, tokens, _ = states
@@ -31,7 +31,7 @@ def held_before(base, states, occupied):
             occupied[k] += held - k
 
 
-@njit()
+@compile_kernel()
 def measured(level, states, pay, t, memory, strict, longest):
     """Return σ, tokens in all, signatures and strict kinds of the bases of a level at t.
 
@@ -60,7 +60,7 @@ def measured(level, states, pay, t, memory, strict, longest):
     return sigma, weight, signs, masks
 
 
-@part(inline="always")
+@compile_part(inline="always")
 def not_below(own, other):
     """Return whether no byte of one signature is below the other's, and no strict kind new.
 
@@ -73,7 +73,7 @@ def not_below(own, other):
     )
 
 
-@part()
+@compile_part()
 def dominates(one, other, first, second):
     """Return whether one base holds no more tokens at any time than another, and no new kind."""
     for k in range(len(one)):
@@ -85,7 +85,7 @@ def dominates(one, other, first, second):
     return new == 0
 
 
-@part()
+@compile_part()
 def sort_by(points, order, first, end, byte, free):
     """Sort order[first:end] by a byte of the signatures of these points."""
     row, shift = byte // BYTES, np.uint64(8 * (byte % BYTES))
@@ -100,7 +100,7 @@ def sort_by(points, order, first, end, byte, free):
     order[first:end] = free[: end - first]
 
 
-@part()
+@compile_part()
 def widest_byte(points, order, first, end):
     """Return the byte in which these points differ most."""
     best, widest = 0, -1
@@ -118,7 +118,7 @@ def widest_byte(points, order, first, end):
     return best
 
 
-@part()
+@compile_part()
 def corner(rows, first, end, out):
     """Fill the least of each byte, and the strict kinds of all rows."""
     out[:] = rows[first]
@@ -132,7 +132,7 @@ def corner(rows, first, end, out):
         out[2] &= rows[i, 2]
 
 
-@part()
+@compile_part()
 def grow_tree(points, first, end, order, leaves, nodes):
     """Make a tree of the points first..end − 1, their number a power of two times LEAF.
 
@@ -155,7 +155,7 @@ def grow_tree(points, first, end, order, leaves, nodes):
         corner(own, 2 * node + 1, 2 * node + 3, own[node])
 
 
-@part()
+@compile_part()
 def in_tree(own, held, mask, first, end, tree, kept):
     """Return a kept base among first..end − 1 that dominates, or −1, and the steps."""
     order, leaves, nodes = tree
@@ -184,7 +184,7 @@ def in_tree(own, held, mask, first, end, tree, kept):
     return -1, steps
 
 
-@part()
+@compile_part()
 def dominator(own, held, mask, count, points, tree, kept, hot):
     """Return a kept base that dominates, the likely ones first, or −1, and the steps."""
     occupied, masks = kept
@@ -220,7 +220,7 @@ def dominator(own, held, mask, count, points, tree, kept, hot):
     return found, steps
 
 
-@part()
+@compile_part()
 def larger(array, used):
     """Return an array with at least one more row than is used."""
     if used < len(array):
@@ -228,7 +228,7 @@ def larger(array, used):
     return np.concatenate((array, np.empty_like(array)))
 
 
-@njit()
+@compile_kernel()
 def undominated(level, states, order, signs, masks, longest, most, most_held):
     """Return the bases that no kept one dominates, in order of σ, the steps, and numbers held.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit, part
+from support.compiling import compile_kernel, compile_part
 
 #: Columns of a kind that may complete: state at the peak, its tokens, its cost, kind, how many
 #: complete at a time, how many run at a time.
@@ -16,7 +16,7 @@ STATE, PEAK, COST, KIND, AT_A_TIME, TOGETHER = range(6)
 PROBES = 64
 
 
-@part()
+@compile_part()
 def room_for(array, used, more):
     """Return an array with places for ``more`` after the used ones, the same if it has them."""
     if used + more <= len(array):
@@ -26,7 +26,7 @@ def room_for(array, used, more):
     return larger
 
 
-@part()
+@compile_part()
 def one_round_before(base, ages, chosen, out, at):
     """Write the members of a base and the chosen peaks one round younger; return the end."""
     i = k = 0
@@ -41,7 +41,7 @@ def one_round_before(base, ages, chosen, out, at):
     return at
 
 
-@part()
+@compile_part()
 def slot_of(slots, hashes, offsets, members, key, first, end):
     """Return the slot of the base that equals members[first:end], or a new one, or −1."""
     slot = np.int64(key & np.uint64(len(slots) - 1))
@@ -63,7 +63,7 @@ def slot_of(slots, hashes, offsets, members, key, first, end):
     return np.int64(-1)
 
 
-@part()
+@compile_part()
 def filled(hashes, count, size):
     """Return a table of so many slots with all bases."""
     slots = np.full(size, -1, dtype=np.int64)
@@ -77,7 +77,7 @@ def filled(hashes, count, size):
     return slots
 
 
-@part()
+@compile_part()
 def key_of(members, first, end):
     """Return 64 bits that are equal for equal members."""
     key = np.uint64(1469598103934665603)
@@ -87,7 +87,7 @@ def key_of(members, first, end):
     return key
 
 
-@part()
+@compile_part()
 def choices(able, gain, scale, limits, runs, used, path, held, label, found):
     """Fill every choice of completions next to a base, with its label.
 
@@ -137,13 +137,13 @@ def choices(able, gain, scale, limits, runs, used, path, held, label, found):
             return number, steps
 
 
-@part()
+@compile_part()
 def room_of(size):
     """Return places, ends and labels of so many choices."""
     return np.empty(size, np.int64), np.zeros(size + 1, np.int64), np.empty(size, np.int64)
 
 
-@part()
+@compile_part()
 def all_choices(able, gain, scale, limits, runs, used, path, held, label, found):
     """Return the results of :func:`choices`, and ``found``, larger where they did not fit."""
     number, steps = choices(able, gain, scale, limits, runs, used, path, held, label, found)
@@ -154,7 +154,7 @@ def all_choices(able, gain, scale, limits, runs, used, path, held, label, found)
     return number, steps, found
 
 
-@part()
+@compile_part()
 def merge(base, number, found, able, ages, bases, slots, count, to):
     """Add the bases of the choices next to a base, or lower their labels; return the bases' number.
 
@@ -183,7 +183,7 @@ def merge(base, number, found, able, ages, bases, slots, count, to):
     return count
 
 
-@part()
+@compile_part()
 def list_ways(b, label, number, found, able, to, ways, entered, first):
     """List the choices next to base b of that label, and their kinds from a place on."""
     places, ends, labels = found
@@ -193,7 +193,7 @@ def list_ways(b, label, number, found, able, to, ways, entered, first):
         entered[first + i] = able[places[i], KIND]
 
 
-@part()
+@compile_part()
 def held_and_paid(base, states, pay, runs):
     """Return tokens and payments of a base; ``runs`` counts its members of each kind."""
     _, tokens, kinds = states
@@ -205,7 +205,7 @@ def held_and_paid(base, states, pay, runs):
     return held, paid
 
 
-@njit()
+@compile_kernel()
 def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     """Return the bases at t − 1 of a level at t, by every choice of completions at t.
 
@@ -261,7 +261,7 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     return members, ends, least, steps, np.int64(0), ways[:arcs], entered[:enters]
 
 
-@njit()
+@compile_kernel()
 def lost_before(level, states, pay, worth, ahead, t, limits, lost):
     """Fill the least loss before t, given the bases at t − 1 and t; return the steps.
 
@@ -294,7 +294,7 @@ def lost_before(level, states, pay, worth, ahead, t, limits, lost):
     return steps
 
 
-@njit()
+@compile_kernel()
 def chosen_bases(members, offsets, which):
     """Return members and offsets of some bases of a level."""
     ends = np.zeros(len(which) + 1, dtype=np.int64)

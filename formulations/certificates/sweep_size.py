@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import gt
 
-from formulations.certificates.budget import CALL, Budget, TooLongError
+from formulations.certificates.budget import CALL, ReaderBudget, TooLongError
 from formulations.certificates.certificate_file import Certificate
 from formulations.certificates.sweep import COMPLETION, LEVEL, STATE
 from formulations.certificates.sweep_tables import (
@@ -45,7 +45,7 @@ class SearchedSweep:
 
 
 def take_sweep(
-    instance: Instance, certificate: Certificate, swept: SearchedSweep | None, budget: Budget
+    instance: Instance, certificate: Certificate, swept: SearchedSweep | None, budget: ReaderBudget
 ) -> None:
     """Take what evaluating a sweep takes; raise TooLongError where a reader refuses it.
 
@@ -92,7 +92,7 @@ def take_sweep(
 
 
 def _take_levels(
-    instance: Instance, kinds: ReaderKinds, last: int, late: int, budget: Budget
+    instance: Instance, kinds: ReaderKinds, last: int, late: int, budget: ReaderBudget
 ) -> None:
     """Take what every level takes, and every kind there that starts at most so ``late``."""
     budget.take(last * (LEVEL + STATE * len(kinds.tokens)))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as validated
 
-from formulations.certificates.budget import CALL, OPERATION, Budget, Counts, TooLongError
+from formulations.certificates.budget import CALL, OPERATION, Counts, ReaderBudget, TooLongError
 from instances import Instance
 
 Ints = NDArray[np.int64]
@@ -42,7 +42,7 @@ class BackwardError(ValueError):
 
 @validated(frozen=True, config=ConfigDict(extra="forbid"))
 class PricedStates:
-    """Prices on states of running requests: a ``formulations.lagrangian.states.PriceTable``.
+    """Prices on states of running requests: a ``formulations.lagrangian.state_prices.PriceTable``.
 
     ``table`` lists the numerators by knot, then by tokens held, then by rounds left.
     """
@@ -153,7 +153,7 @@ class ReaderNetwork:
         return found
 
     def with_dominance(
-        self, multipliers: Sequence[int], strict: tuple[int, ...], budget: Budget
+        self, multipliers: Sequence[int], strict: tuple[int, ...], budget: ReaderBudget
     ) -> ReaderNetwork:
         """Return the same with multipliers, or none, and strict kinds."""
         # Payments of starts are one more table.
@@ -167,7 +167,7 @@ class ReaderNetwork:
         return replace(self, extra=np.array(extra, dtype=np.int64), strict=strict)
 
 
-def kinds_of(instance: Instance, budget: Budget) -> ReaderKinds:
+def kinds_of(instance: Instance, budget: ReaderBudget) -> ReaderKinds:
     """Return the different requests."""
     number = Counter((int(r.arrival), r.prompt, r.output) for r in instance.requests)
     different = sorted(number)
@@ -188,7 +188,7 @@ def network_of(
     unit: int,
     memory: Sequence[int],
     states: PricedStates | None,
-    budget: Budget,
+    budget: ReaderBudget,
 ) -> ReaderNetwork | None:
     """Return the tables of the sweep; None where the prices alone prove the value."""
     if states is None:
@@ -240,7 +240,13 @@ def refuse_large(largest: int) -> None:
 
 
 def take_tables(
-    instance: Instance, kinds: ReaderKinds, times: int, knots: int, budget: Budget, *, search: bool
+    instance: Instance,
+    kinds: ReaderKinds,
+    times: int,
+    knots: int,
+    budget: ReaderBudget,
+    *,
+    search: bool,
 ) -> None:
     """Take what the prices of all states at so many times, and costs of starts, will take.
 
@@ -257,14 +263,14 @@ def take_tables(
         budget.hold(2 * (most + 1) * (instance.memory + 1))
 
 
-def hold_table(budget: Budget, entries: int) -> None:
+def hold_table(budget: ReaderBudget, entries: int) -> None:
     """Take what tables of so many entries together take and hold."""
     budget.take(entries * STEPS_OF_AN_ENTRY)
     budget.hold(entries * HELD_OF_AN_ENTRY)
 
 
 def take_memory(
-    instance: Instance, kinds: ReaderKinds, memory: Sequence[int], budget: Budget
+    instance: Instance, kinds: ReaderKinds, memory: Sequence[int], budget: ReaderBudget
 ) -> bool:
     """Take what prices of all states by tokens take; return whether best patterns are searched.
 
@@ -277,7 +283,7 @@ def take_memory(
 
 
 def _of_memory(
-    instance: Instance, kinds: ReaderKinds, memory: Sequence[int], budget: Budget
+    instance: Instance, kinds: ReaderKinds, memory: Sequence[int], budget: ReaderBudget
 ) -> tuple[Ints, Ints]:
     search = take_memory(instance, kinds, memory, budget)
     prices = np.array([*memory, 0], dtype=np.int64)
@@ -297,7 +303,7 @@ def _work(instance: Instance, kinds: ReaderKinds) -> int:
 
 
 def _of_states(
-    instance: Instance, kinds: ReaderKinds, states: PricedStates, budget: Budget
+    instance: Instance, kinds: ReaderKinds, states: PricedStates, budget: ReaderBudget
 ) -> tuple[Ints, Ints]:
     """Return the payments of states at times 0.., (times, states), and the worth of times."""
     knots, shape = states.knots, (len(states.knots), len(states.tokens), len(states.left))
@@ -378,7 +384,7 @@ def worths(
     return found
 
 
-def take_ahead(memory: int, kinds: ReaderKinds, times: int, budget: Budget) -> int:
+def take_ahead(memory: int, kinds: ReaderKinds, times: int, budget: ReaderBudget) -> int:
     """Take what looking ahead takes; return its number of times, 0 or less for none."""
     cells = times * (memory + 1)
     calls = sum(memory // (held + 1) + 1 for held in kinds.prompts.tolist())
@@ -390,7 +396,7 @@ def take_ahead(memory: int, kinds: ReaderKinds, times: int, budget: Budget) -> i
     return depth
 
 
-def looking_ahead(plain: ReaderNetwork, budget: Budget) -> ReaderNetwork:
+def looking_ahead(plain: ReaderNetwork, budget: ReaderBudget) -> ReaderNetwork:
     """Add the most that requests with less than e rounds left pay at t in m tokens, [e, m, t]."""
     kinds, times = plain.kinds, len(plain.worth)
     depth = take_ahead(plain.memory, kinds, times, budget)
@@ -422,7 +428,9 @@ def _fill_up(best: Ints, held: int, gain: Ints | int) -> None:
         np.maximum(block, best[m - held : m - held + len(block)] + gain, out=block)
 
 
-def gain_of(network: ReaderNetwork, costs: Ints, able: Ints, budget: Budget) -> tuple[Ints, int]:
+def gain_of(
+    network: ReaderNetwork, costs: Ints, able: Ints, budget: ReaderBudget
+) -> tuple[Ints, int]:
     """Return by how much completions may lower a label, by tokens in units of a power of 2.
 
     Tokens are rounded down, so the gain is an upper bound.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
-from formulations.cp import cpsat
+from formulations.cp import cpsat_model
 from formulations.cp._windows import StartRounds
 from formulations.cp.constraint_program import ConstraintProgram
 from formulations.valid.groups import window_groups
@@ -61,8 +61,8 @@ def build_model(
     options = options or CpsatStrongOptions()
     if warm_start is not None and options.equal:
         warm_start = _ordered(instance, warm_start)
-    plain = cpsat.CpsatOptions(separation=options.separation)
-    model, starts = cpsat.build_model(instance, windows, warm_start, plain)
+    plain = cpsat_model.CpsatOptions(separation=options.separation)
+    model, starts = cpsat_model.build_model(instance, windows, warm_start, plain)
     if options.groups:
         _add_groups(model, instance, starts)
     if options.differences:
@@ -119,7 +119,7 @@ def _ordered(instance: Instance, starts: Sequence[int]) -> list[int]:
 FORMULATION = ConstraintProgram(
     name="cpsat-strong",
     build=build_model,
-    size=cpsat.model_size,
+    size=cpsat_model.model_size,
     windows=windows_of,
     options=CpsatStrongOptions,
 )

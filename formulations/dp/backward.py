@@ -26,7 +26,7 @@ from typing import Annotated
 import numpy as np
 
 from formulations.dp.exact_search import ExactSearch
-from formulations.dp.levels import Limits, sweep
+from formulations.dp.levels import SearchLimits, sweep
 from formulations.dp.network import Ints, Kinds, Network, kinds_of, rules
 from formulations.dp.paths import Paths, entries, improved, priced, split, starts_of
 from formulations.dp.relaxation import Tuning
@@ -77,7 +77,7 @@ class SweepOptions(Tuning):
 
 
 @dataclass(frozen=True)
-class Step:
+class WindowResult:
     """Result of one window.
 
     It is settled up to the TEL ``target`` (rounds), which a limit lowers.  No TEL is below
@@ -97,8 +97,8 @@ def search(
     *,
     bound: int,
     below: int,
-    limits: Limits,
-    on_step: Callable[[Step], None],
+    limits: SearchLimits,
+    on_step: Callable[[WindowResult], None],
     seconds: Callable[[], float] = lambda: math.inf,
     last_seconds: float = math.inf,
 ) -> bool:
@@ -164,22 +164,24 @@ def _next_step(
     return max(1, min(2 * step, int(math.log(max(growth, LEAST_GROWTH)) / slope)))
 
 
-def _window(network: Network, target: int, limits: Limits) -> Step | None:
+def _window(network: Network, target: int, limits: SearchLimits) -> WindowResult | None:
     """Return what the window up to a TEL proves; None where a limit came first."""
     window = network.window(target)
     if window < 0:
-        return Step(target, target + 1, None, 0, None)
+        return WindowResult(target, target + 1, None, 0, None)
     least = 1 + min(request.prompt for request in network.instance.requests)
     at_once = min(len(network.instance), network.instance.memory // least)
     swept = sweep(rules(network, window), at_once, limits, keep=True)
     if swept.closed:
-        return Step(target, target + 1, None, swept.nodes, None)
+        return WindowResult(target, target + 1, None, swept.nodes, None)
     if swept.paths is None:
         return None
     return _finish(network, target, swept.paths, swept.nodes, limits)
 
 
-def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Limits) -> Step:
+def _finish(
+    network: Network, target: int, paths: Paths, nodes: int, limits: SearchLimits
+) -> WindowResult:
     """Return the result of a window with paths left.
 
     Where they split into many, narrower windows come first: an optimum far below the target costs
@@ -191,7 +193,7 @@ def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Lim
         paths, first, counts, network.window(target), limits.out_of_time
     )
     if value is None:
-        return Step(target, target + 1, None, nodes, multipliers)
+        return WindowResult(target, target + 1, None, nodes, multipliers)
     # No schedule has a lower TEL.
     least = -(-(network.total + value) // network.unit)
     settled = least - 1
@@ -208,13 +210,13 @@ def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Lim
             break
         tel, starts, own = found
         if starts is not None:
-            return Step(target, tel, starts, nodes, own)
+            return WindowResult(target, tel, starts, nodes, own)
         settled, multipliers = inner, own
-    return Step(settled, settled + 1, None, nodes, multipliers)
+    return WindowResult(settled, settled + 1, None, nodes, multipliers)
 
 
 def _inside(
-    network: Network, target: int, paths: Paths, multipliers: Ints, most: int, limits: Limits
+    network: Network, target: int, paths: Paths, multipliers: Ints, most: int, limits: SearchLimits
 ) -> tuple[int, list[int] | None, Ints] | None:
     """Return the least TEL up to a target on these paths and its starts, or target + 1 and None.
 

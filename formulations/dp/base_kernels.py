@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.array_kernels import longer, more_rows, nowhere
-from support.compiling import filling_part, njit, part
+from support.compiling import compile_filling_part, compile_kernel, compile_part
 
 _NONE = np.int64(1) << np.int64(61)
 #: Arrays without room: none, of bases, of kinds.
 NOTHING, BASES, KINDS = 0, 1, 2
 
 
-@njit()
+@compile_kernel()
 def start_slack(outputs, arrivals, first, pay, unit, starts, slack):
     """Fill the cost of a start p beyond its kind's least; return the least costs.
 
@@ -37,7 +37,7 @@ def start_slack(outputs, arrivals, first, pay, unit, starts, slack):
     return least
 
 
-@njit()
+@compile_kernel()
 def behind_table(rules, low, high, table):
     """Fill table[t, e, m]: the most that requests with less than e rounds left pay at time t.
 
@@ -66,7 +66,7 @@ def behind_table(rules, low, high, table):
                 table[t, e, m] = best[m]
 
 
-@part()
+@compile_part()
 def _enterable(t, rules):
     """Return the kinds that may complete at t; by kind cost of its start, price, peak, knapsack.
 
@@ -101,7 +101,7 @@ def _enterable(t, rules):
     return able[number:], dear, pay, peak, gain
 
 
-@part()
+@compile_part()
 def _before(t, rules):
     """Return tokens and payments at t − e, e = 0, 1, ..., of each kind that completes at t.
 
@@ -126,7 +126,7 @@ def _before(t, rules):
     return held, paid, lost
 
 
-@filling_part()
+@compile_filling_part()
 def _behind(depth, longest, held, paid, lost, room):
     """Return the least loss at times before t, given the running requests at t.
 
@@ -141,7 +141,7 @@ def _behind(depth, longest, held, paid, lost, room):
     return total
 
 
-@filling_part()
+@compile_filling_part()
 def _next_base(members, number, base, chosen, depth, first, last, kind, keys, written, made):
     """Write the members of a node one round earlier, in order; return their number and key."""
     x, y, count, key = 0, 0, 0, np.uint64(0)
@@ -158,7 +158,7 @@ def _next_base(members, number, base, chosen, depth, first, last, kind, keys, wr
     return count, key
 
 
-@filling_part()
+@compile_filling_part()
 def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid):
     """Set a base's tokens and payments at t − e, e = 0, 1, ..., and its number of each kind.
 
@@ -181,7 +181,7 @@ def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid
     return oldest
 
 
-@filling_part()
+@compile_filling_part()
 def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spare):
     """Return the first place from x on of a kind of which one more may complete.
 
@@ -201,7 +201,7 @@ def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spar
     return x
 
 
-@filling_part()
+@compile_filling_part()
 def _complete(depth, g, own_held, own_paid, held, paid):
     """Fill tokens and payments with one more completion at t, a depth further."""
     for e in range(held.shape[1]):
@@ -209,7 +209,7 @@ def _complete(depth, g, own_held, own_paid, held, paid):
         paid[depth + 1, e] = paid[depth, e] + own_paid[g, e]
 
 
-@njit()
+@compile_kernel()
 def expand(t, level, low, high, rules, sizes, most):
     """Return the bases at t − 1 that nodes at t of the bases ``low``..``high`` − 1 leave.
 
@@ -242,7 +242,7 @@ def expand(t, level, low, high, rules, sizes, most):
 
 
 # Without numba's runtime for memory, which would count references by atomic steps in these loops.
-@part(_nrt=False)
+@compile_part(_nrt=False)
 def _fill(
     t, level, low, high, rules, sizes, most, entering, before, work, left, code, rows, entered,
     made, listed,
@@ -305,7 +305,7 @@ def _fill(
     return high, made, listed, NOTHING
 
 
-@part()
+@compile_part()
 def _equal(members, a, b, number):
     for k in range(number):  # noqa: SIM110, which numba compiles slowly
         if members[a, k] != members[b, k]:
@@ -313,7 +313,7 @@ def _equal(members, a, b, number):
     return True
 
 
-@njit()
+@compile_kernel()
 def merge(bases, part, parts, places):
     """Return the position of one of each different base of a part, by its key, and the least slack.
 

@@ -19,7 +19,7 @@ import numpy as np
 from formulations.dp import forward
 from formulations.dp.dominance import Dominance, Words
 from formulations.dp.exact_search import ExactSearch
-from formulations.dp.levels import Level, Limits
+from formulations.dp.levels import Level, SearchLimits
 from formulations.dp.network import SAFE, Ints
 from formulations.dp.relaxation import Relaxation, Tuning
 from formulations.dp.state_bounds import Bases, CompletionBounds
@@ -27,7 +27,7 @@ from schedules.evidence import Argument
 
 
 def completion_bounds(
-    relaxed: Relaxation, multipliers: Ints, target: int, last: int, limits: Limits
+    relaxed: Relaxation, multipliers: Ints, target: int, last: int, limits: SearchLimits
 ) -> CompletionBounds | None:
     """Return the bounds of all schedules up to a TEL (rounds) whose starts are no later than last.
 

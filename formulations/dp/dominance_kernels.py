@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.array_kernels import in_order
-from support.compiling import filling_part, njit, part
+from support.compiling import compile_filling_part, compile_kernel, compile_part
 
 #: Numbers compared before the first branch.
 _GROUP = 64
@@ -20,7 +20,7 @@ _LEAF, _SAMPLE = 8, 32
 _HOT = 8
 
 
-@njit(_nrt=False)
+@compile_kernel(_nrt=False)
 def measure(level, low, high, owed, profiles, totals, own, sums, vectors):
     """Fill slack less what is still paid, the sum of the tokens, and the lanes of some bases."""
     members, number, slack = level
@@ -38,7 +38,7 @@ def measure(level, low, high, owed, profiles, totals, own, sums, vectors):
         own[x], sums[x] = rest, held
 
 
-@filling_part()
+@compile_filling_part()
 def below(a, i, b, j, high):
     """Return whether all lanes of row i are at most row j's."""
     for w in range(a.shape[1]):  # noqa: SIM110, which numba compiles slowly
@@ -47,7 +47,7 @@ def below(a, i, b, j, high):
     return True
 
 
-@filling_part()
+@compile_filling_part()
 def _recent(vectors, x, points, signs, first, made, high):
     """Return one of the points first..made − 1 that is below a base, or −1."""
     mine = vectors[x, 0] | high
@@ -63,7 +63,7 @@ def _recent(vectors, x, points, signs, first, made, high):
     return -1
 
 
-@filling_part()
+@compile_filling_part()
 def _in_tree(vectors, x, points, corners, tree, high):
     """Return a point of a tree that is below a base, or −1.
 
@@ -88,7 +88,7 @@ def _in_tree(vectors, x, points, corners, tree, high):
     return -1
 
 
-@njit()
+@compile_kernel()
 def against_older(vectors, low, high_end, dropped, points, signs, corners, trees, recent, high):
     """Mark the bases low..high_end − 1 that a point kept before them dominates.
 
@@ -118,7 +118,7 @@ def against_older(vectors, low, high_end, dropped, points, signs, corners, trees
             hot[known - 1] = found
 
 
-@njit(_nrt=False)
+@compile_kernel(_nrt=False)
 def among(vectors, low, high_end, dropped, points, signs, made, high):
     """Keep those of the bases that none kept in the same call dominates; return the points made."""
     first = made
@@ -135,7 +135,7 @@ def among(vectors, low, high_end, dropped, points, signs, made, high):
     return made
 
 
-@part()
+@compile_part()
 def _widest(points, order, low, high_end, bits):
     """Return the lane in which a sample of points differs most."""
     lanes, mask = 64 // bits, (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
@@ -155,7 +155,7 @@ def _widest(points, order, low, high_end, bits):
     return widest
 
 
-@part()
+@compile_part()
 def _halve(points, order, low, middle, high_end, lane, bits):
     """Order some points so that none before the middle exceeds any after it in a lane."""
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
@@ -181,7 +181,7 @@ def _halve(points, order, low, middle, high_end, lane, bits):
             return
 
 
-@njit()
+@compile_kernel()
 def grow_tree(points, corners, start, length, bits, high):
     """Order some points as the leaves of a tree, and fill the least corner of each node.
 
@@ -222,7 +222,7 @@ def grow_tree(points, corners, start, length, bits, high):
     return depth, order
 
 
-@filling_part()
+@compile_filling_part()
 def _least(a, b, high, shift):
     """Return the smaller of two numbers lane by lane."""
     above = ((a | high) - b) & high

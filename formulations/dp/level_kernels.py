@@ -10,13 +10,13 @@ import numpy as np
 from formulations.dp.base_kernels import expand, merge
 from formulations.dp.dominance_kernels import among, measure
 from formulations.lagrangian.array_kernels import in_order, longer, nowhere, ordered
-from support.compiling import njit, part
+from support.compiling import compile_kernel, compile_part
 
 #: Most bases made of a narrow level, and of all levels in one sweep.
 NARROW, ENOUGH = 8_000, 60_000
 
 
-@njit()
+@compile_kernel()
 def descend(t, level, rules, by, beam, keep):
     """Sweep from the bases at t on, down to time 0 or to a level that is not narrow.
 
@@ -79,7 +79,7 @@ def descend(t, level, rules, by, beam, keep):
     return t, (members, number, slack), found, ends[:done], sizes[:done], total
 
 
-@part()
+@compile_part()
 def _some(level, kept):
     """Return members, number and label of some bases of a level."""
     members, number, slack = level
@@ -92,7 +92,7 @@ def _some(level, kept):
     return found
 
 
-@part()
+@compile_part()
 def _followed(t, level, by, beam):
     """Return the undominated bases at t, at most a beam, in increasing order."""
     owed, profiles, totals, high = by

@@ -35,7 +35,7 @@ Most = Callable[[int, int], int]
 
 
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """Limits of a search: threads, bytes, and its end.
 
     With ``needed`` a sweep also stops where the memory does not hold its arcs.
@@ -46,7 +46,7 @@ class Limits:
     out_of_time: Callable[[], bool]
     needed: bool = False
 
-    def until(self, end: float) -> Limits:
+    def until(self, end: float) -> SearchLimits:
         """Return the same with an end at ``time.monotonic() == end`` at the latest."""
         return replace(self, out_of_time=lambda: self.out_of_time() or time.monotonic() > end)
 
@@ -115,7 +115,7 @@ class _Arcs:
 def sweep(
     rules: WindowRules,
     width: int,
-    limits: Limits,
+    limits: SearchLimits,
     *,
     keep: bool,
     dominance: Dominance | None = None,
@@ -145,7 +145,7 @@ class _Sweep:
         self,
         rules: WindowRules,
         width: int,
-        limits: Limits,
+        limits: SearchLimits,
         pool: ThreadPoolExecutor | None,
         keep: bool,
         dominance: Dominance | None,

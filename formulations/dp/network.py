@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian.exact import exact_sum
-from formulations.lagrangian.states import PriceTable, over_time
+from formulations.lagrangian.state_prices import PriceTable, over_time
 from formulations.valid.states import States, running_states
 from instances import Instance
 
@@ -216,7 +216,7 @@ def _worths(
     instance: Instance, states: States, values: Ints, prices: PriceTable | tuple[Ints, int]
 ) -> Ints:
     """Return the most that a pattern pays at every time, at least."""
-    from formulations.lagrangian.kernels import most_worth  # loads the compiler
+    from formulations.lagrangian.price_kernels import most_worth  # loads the compiler
 
     if too_many_patterns(states, len(values) - 1):
         if isinstance(prices, PriceTable):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.array_kernels import longer, nowhere
-from support.compiling import njit, part
+from support.compiling import compile_kernel, compile_part
 
 _FAR = np.int64(1) << np.int64(61)
 
 
-@njit()
+@compile_kernel()
 def extras(begin, number, entered, prices, found):
     """Fill the payments of each arc's completions."""
     for x in range(len(begin)):
@@ -20,7 +20,7 @@ def extras(begin, number, entered, prices, found):
         found[x] = total
 
 
-@njit()
+@compile_kernel()
 def to_the_end(origin, to, cost, distance, choice):
     """Fill each node's distance to the last one, and its first arc there; arcs in order."""
     for x in range(len(distance)):
@@ -32,7 +32,7 @@ def to_the_end(origin, to, cost, distance, choice):
             choice[origin[x]] = x
 
 
-@njit()
+@compile_kernel()
 def from_the_first(origin, to, cost, distance):
     """Fill each node's distance from the first one; arcs in order."""
     for x in range(len(distance)):
@@ -43,7 +43,7 @@ def from_the_first(origin, to, cost, distance):
             distance[to[x]] = min(distance[to[x]], distance[origin[x]] + cost[x])
 
 
-@njit()
+@compile_kernel()
 def best_path(to, choice, path):
     """Fill the arcs of the best path from the first node on; return their number."""
     node, count = 0, 0
@@ -54,7 +54,7 @@ def best_path(to, choice, path):
     return count
 
 
-@njit()
+@compile_kernel()
 def short_enough(origin, to, cost, ahead, behind, limit, kept):
     """Mark the arcs on paths no longer than a limit; return their number."""
     total = 0
@@ -68,7 +68,7 @@ def short_enough(origin, to, cost, ahead, behind, limit, kept):
     return total
 
 
-@part()
+@compile_part()
 def _counted(code, first, last, entered, step, most):
     """Return the counts with some requests more, −1 if there are more than the instance has."""
     for y in range(first, last):
@@ -80,7 +80,7 @@ def _counted(code, first, last, entered, step, most):
     return code
 
 
-@part()
+@compile_part()
 def _slot(node, code, slots):
     key = (np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(code)
     key *= np.uint64(0xBF58476D1CE4E5B9)
@@ -88,7 +88,7 @@ def _slot(node, code, slots):
     return np.int64(key & np.uint64(slots - 1))
 
 
-@part()
+@compile_part()
 def _find(node, code, reached, made, table):
     """Return the place of a state, a new place for a new one."""
     nodes, codes, _ = reached
@@ -102,7 +102,7 @@ def _find(node, code, reached, made, table):
     return made
 
 
-@part()
+@compile_part()
 def _table_of(reached, made):
     """Return a table of states with twice as many slots as their room."""
     nodes, codes, _ = reached
@@ -112,7 +112,7 @@ def _table_of(reached, made):
     return table
 
 
-@njit()
+@compile_kernel()
 def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_many):
     """Follow the arcs of one stage from nodes with counts to nodes with counts.
 

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from formulations.dp.dominance import dominance
-from formulations.dp.levels import Limits, Most, OnLevel, SweepResult, last_time, sweep
+from formulations.dp.levels import Most, OnLevel, SearchLimits, SweepResult, last_time, sweep
 from formulations.dp.network import SAFE, Ints, Network, TooLargeError, rules
 from formulations.dp.paths import Paths
 
@@ -99,7 +99,7 @@ class Relaxation:
         self,
         multipliers: Ints,
         target: int,
-        limits: Limits,
+        limits: SearchLimits,
         beam: int | None = None,
         most: Most | None = None,
     ) -> Evaluated:
@@ -120,12 +120,14 @@ class Relaxation:
         return Evaluated(proved, least, swept.paths, swept.nodes, swept.reason)
 
     def sweep(
-        self, multipliers: Ints, target: int, limits: Limits, on_level: OnLevel
+        self, multipliers: Ints, target: int, limits: SearchLimits, on_level: OnLevel
     ) -> SweepResult:
         """Evaluate without arcs; ``on_level`` receives the bases at each time."""
         return self._swept(multipliers, target, limits, keep=False, on_level=on_level)
 
-    def _swept(self, multipliers: Ints, target: int, limits: Limits, **more: Any) -> SweepResult:
+    def _swept(
+        self, multipliers: Ints, target: int, limits: SearchLimits, **more: Any
+    ) -> SweepResult:
         if int(np.abs(multipliers).max(initial=0)) > self.farthest:
             raise ValueError("the multipliers are too large for exact 64-bit arithmetic")
         window, counts = self.network.window(target), self.network.kinds.counts

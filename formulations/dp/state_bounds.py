@@ -73,7 +73,8 @@ def scaled_prices(instance: Instance, costs: StartCosts, last: int, tel: int) ->
     takes away at most C, so nothing exceeds n·max(X, F) + C, which has to be below 2⁶².  Where it
     is not, denominator and numerators are halved, these rounded down: any prices ≥ 0 bound.  In the
     end all are 0 and D = 1.  Then X is the last completion and F = U, and n ≤ 63 of them are below
-    2⁶² as long as these are below 7·10¹⁶; the limits of ``instances.model`` keep them below 7·10¹³.
+    2⁶² as long as these are below 7·10¹⁶; the limits of ``instances.instance`` keep them below
+    7·10¹³.
 
     Raises OverflowError if U or the last completion is beyond that.
     """

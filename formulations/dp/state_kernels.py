@@ -6,8 +6,8 @@ import numpy as np
 
 from formulations.dp.dominance_kernels import below
 from formulations.lagrangian.array_kernels import ordered
-from formulations.lagrangian.kernels import start_cost
-from support.compiling import filling_part, njit, part
+from formulations.lagrangian.price_kernels import start_cost
+from support.compiling import compile_filling_part, compile_kernel, compile_part
 
 _ONE = np.uint64(1)
 #: Hash tables have the states of a layer above its number, which is in their last place and grows
@@ -15,7 +15,7 @@ _ONE = np.uint64(1)
 NEXT_LAYER = 1 << 32
 
 
-@filling_part()
+@compile_filling_part()
 def _bound(t, mask, starts, data, tables):
     """Return the scaled lower bound of a state with its starts before round t."""
     arrival, prompt, output = data
@@ -36,7 +36,7 @@ def _bound(t, mask, starts, data, tables):
     return total
 
 
-@filling_part()
+@compile_filling_part()
 def _least_below(u, known, limit, held, stack):
     """Return the least sigma of the bases at u that hold at most ``held``, else limit + 1."""
     begin, sigma, vectors, nodes, corners, least, high = known
@@ -63,7 +63,7 @@ def _least_below(u, known, limit, held, stack):
     return best
 
 
-@filling_part()
+@compile_filling_part()
 def completion_bound(u, mask, starts, data, known, most, work):
     """Return a TEL that no completion up to ``most`` is below, ``most`` + 1 where there is none.
 
@@ -96,7 +96,7 @@ def completion_bound(u, mask, starts, data, known, most, work):
     return -(-(value + found) // unit) if found <= limit - value else most + 1
 
 
-@filling_part()
+@compile_filling_part()
 def _hash(mask, profile):
     key = mask * np.uint64(0x9E3779B97F4A7C15)
     for e in range(len(profile)):
@@ -105,21 +105,21 @@ def _hash(mask, profile):
     return key
 
 
-@filling_part()
+@compile_filling_part()
 def _fill(rows, k, values):
     """Fill row k, number by number: an assignment of the whole takes a second to compile."""
     for e in range(len(values)):
         rows[k, e] = values[e]
 
 
-@filling_part()
+@compile_filling_part()
 def _copy(found, values, first):
     """Fill an array with values from one on, and the rest with 0."""
     for e in range(len(found)):
         found[e] = values[e + first] if e + first < len(values) else 0
 
 
-@filling_part()
+@compile_filling_part()
 def _equal(profiles, k, profile):
     """Tell whether row k is a profile."""
     for e in range(len(profile)):  # noqa: SIM110, which numba compiles slowly
@@ -128,7 +128,7 @@ def _equal(profiles, k, profile):
     return True
 
 
-@filling_part()
+@compile_filling_part()
 def _insert(layer, count, table, mask, cost, bound, starts, profile):
     """Add a state, unless an equal one costs no more; return their number."""
     masks, costs, bounds, all_starts, profiles = layer
@@ -150,7 +150,7 @@ def _insert(layer, count, table, mask, cost, bound, starts, profile):
     return count + 1
 
 
-@njit()
+@compile_kernel()
 def keep(layer, count, table, is_kept):
     """Keep some of the states of a layer, in order; return their number."""
     masks, costs, bounds, all_starts, profiles = layer
@@ -171,7 +171,7 @@ def keep(layer, count, table, is_kept):
     return k
 
 
-@njit()
+@compile_kernel()
 def shrink(layer, count, table, width, least_lost):
     """Keep the states of least bound, ``width`` of them; return their number.
 
@@ -186,7 +186,7 @@ def shrink(layer, count, table, width, least_lost):
     return keep(layer, count, table, is_kept)
 
 
-@njit(_nrt=False)
+@compile_kernel(_nrt=False)
 def measure(t, layer, low, high, chains, bits, own, sums, vectors):
     """Fill the least sum of starts, the tokens held in all, and the lanes of some states at t.
 
@@ -223,7 +223,7 @@ def measure(t, layer, low, high, chains, bits, own, sums, vectors):
         sums[x] = held
 
 
-@part()
+@compile_part()
 def _twins(arrival, prompt, output):
     """Return for each request the earlier ones equal to it, as bits: they start first."""
     twins = np.zeros(len(arrival), np.uint64)
@@ -234,7 +234,7 @@ def _twins(arrival, prompt, output):
     return twins
 
 
-@filling_part()
+@compile_filling_part()
 def _fits(profile, depth, prompt, output, memory):
     """Return whether a request has room at every time of its run beside those chosen."""
     e = output
@@ -243,7 +243,7 @@ def _fits(profile, depth, prompt, output, memory):
     return e == 0
 
 
-@part(inline="always")
+@compile_part(inline="always")
 def _branch(t, state, made, now, following, table, data, tables, completion, rules, known, work):
     """Add every choice of starts at round t from one state to the following layer.
 
@@ -297,7 +297,7 @@ def _branch(t, state, made, now, following, table, data, tables, completion, rul
         i += 1
 
 
-@njit()
+@compile_kernel()
 def advance(
     t, now, count, begin, following, made, pause, table, data, tables, completion, rules,
     best, best_starts, lost,

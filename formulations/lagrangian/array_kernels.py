@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import filling_part, part
+from support.compiling import compile_filling_part, compile_part
 
 
-@part()
+@compile_part()
 def longer(array):
     """Return the same with as many empty rows behind it, which take no memory yet."""
     grown = np.empty(2 * len(array), array.dtype)
@@ -19,7 +19,7 @@ def longer(array):
     return grown
 
 
-@part()
+@compile_part()
 def more_rows(array):
     """Return the same of a table."""
     grown = np.empty((2 * len(array), array.shape[1]), array.dtype)
@@ -29,7 +29,7 @@ def more_rows(array):
     return grown
 
 
-@part()
+@compile_part()
 def in_order(count):
     """Return the places 0, 1, ... of so many rows."""
     places = np.empty(count, np.int64)
@@ -38,7 +38,7 @@ def in_order(count):
     return places
 
 
-@part()
+@compile_part()
 def nowhere(count):
     """Return −1 for so many rows, whose place is not known."""
     places = np.empty(count, np.int32)
@@ -47,7 +47,7 @@ def nowhere(count):
     return places
 
 
-@part()
+@compile_part()
 def ordered(first, second):
     """Return the places of rows in the order of ``first``, then of ``second``; a merge sort."""
     count, width = len(first), 1
@@ -74,7 +74,7 @@ def ordered(first, second):
     return order
 
 
-@filling_part()
+@compile_filling_part()
 def first_at_least(array, value):
     """Return the place of the first number of a sorted array that is no less than a value."""
     low, high = 0, len(array)

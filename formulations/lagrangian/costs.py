@@ -1,7 +1,7 @@
 """Priced costs of many starts at once, under prices on memory and on windows.
 
 The formula is here for NumPy and in ``kernels`` for compiled loops.  Readers of certificates have
-a second writing in ``formulations.certificates.prices``.
+a second writing in ``formulations.certificates.price_evaluation``.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ pattern of at most P payers pays is at most P·Π, and P·Π·Δ_t where it is i
 D is a power of two, at most 2⁴⁰, and prices are rounded to it after it is chosen; any prices ≥ 0
 certify a bound, so a small D costs quality, never validity.  Where not even D = 1 is safe, prices
 of 0 are: their costs are latencies, at most 10¹² + n·10⁹ rounds each by the limits of
-``instances.model``, and n = 10⁶ of them stay below 10²², which only Python's integers hold; so
+``instances.instance``, and n = 10⁶ of them stay below 10²², which only Python's integers hold; so
 sums over all requests are taken by them or by :func:`exact_sum`.
 """
 

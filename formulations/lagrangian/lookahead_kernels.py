@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.array_kernels import first_at_least
-from formulations.lagrangian.kernels import start_cost
-from support.compiling import filling_part, njit
+from formulations.lagrangian.price_kernels import start_cost
+from support.compiling import compile_filling_part, compile_kernel
 
 
-@filling_part()
+@compile_filling_part()
 def fill_pieces(prompt, output, memory, share, rounds, weight, core, piece):
     """Fill rows (first, last, a, b) of ``piece``, shape (3, 4); return how many.
 
@@ -54,7 +54,7 @@ def fill_pieces(prompt, output, memory, share, rounds, weight, core, piece):
     return count
 
 
-@filling_part()
+@compile_filling_part()
 def paid(piece, count, start, begin, sums, moments, low, size):
     """Return M times a run's payments under prices of the times begin..begin + size − 1.
 
@@ -73,7 +73,7 @@ def paid(piece, count, start, begin, sums, moments, low, size):
     return total
 
 
-@njit()
+@compile_kernel()
 def row_use(classes, starts, rows, prefix, core, memory, scale, use):
     """Fill the payments of each class's requests in each row for given starts, (classes, rows).
 
@@ -101,7 +101,7 @@ def row_use(classes, starts, rows, prefix, core, memory, scale, use):
             use[each, r] = found * scale[r] * sizes[each]
 
 
-@njit()
+@compile_kernel()
 def cheapest_paid_starts(
     classes, latest, tokens, unit, rows, prefix, core, memory, grid, first, stop, costs, starts
 ):
@@ -155,7 +155,7 @@ def cheapest_paid_starts(
         costs[each], starts[each] = cost[best], arrival + grid[best]
 
 
-@njit()
+@compile_kernel()
 def violations(classes, columns, hat, candidates, core, memory, found):
     """Fill how much columns use of each candidate for a row around one knot, (candidates,).
 

@@ -18,7 +18,7 @@ from formulations.lagrangian.exact import (
     lookahead_cost,
     run_cost,
 )
-from formulations.lagrangian.rows import PricedRow, row_sums
+from formulations.lagrangian.priced_rows import PricedRow, row_sums
 from instances import Instance
 
 #: Requests times rounds from which on loading the compiled evaluation pays.
@@ -120,7 +120,7 @@ def _least_costs(columns: Ints, sums: PriceSums) -> list[int]:
             int(sums.of_runs(prompt, output, np.arange(first, end + 1)).min())
             for first, end, prompt, output in columns.T.tolist()
         ]
-    from formulations.lagrangian.kernels import cheapest_starts  # loads the compiler
+    from formulations.lagrangian.price_kernels import cheapest_starts  # loads the compiler
 
     costs, starts = np.empty((2, count), dtype=np.int64)
     of_classes = np.ascontiguousarray(columns)

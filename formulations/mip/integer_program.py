@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from formulations.valid.windows import Windows
 from instances import Instance
-from support.clock import look_at_the_clock
+from support.build_limit import check_build_time
 
 #: A Pyomo model; Pyomo ships no types.
 Model = Any
@@ -46,7 +46,7 @@ def weighted(coefficients: Mapping[Any, float], variables: Any, *more: tuple[flo
 
     Every row is such a sum, so each looks at the clock.
     """
-    look_at_the_clock()
+    check_build_time()
     from pyomo.core.expr.numeric_expr import LinearExpression
 
     # No tree of products, which takes half as long again; nor a sum of sums, which copies them.

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections import deque
 from fractions import Fraction
 
-from heuristics.believed import LookAheadRules
 from heuristics.guarantee import (
     AT_ZERO,
     NO_PROMPTS,
@@ -29,6 +28,7 @@ from heuristics.guarantee import (
     Guarantee,
     uncertainty,
 )
+from heuristics.look_ahead_rules import LookAheadRules
 from heuristics.policy import Known, RoundPolicy, State
 from instances import Instance
 

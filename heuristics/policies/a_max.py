@@ -19,7 +19,13 @@ Reference: ``heuristics/reference/a_max.py``.
 from fractions import Fraction
 from math import ceil, log, sqrt
 
-from heuristics.guarantee import AT_ZERO, EQUAL_PROMPTS, ONE_INTERVAL, Guarantee, interval
+from heuristics.guarantee import (
+    AT_ZERO,
+    EQUAL_PROMPTS,
+    ONE_INTERVAL,
+    Guarantee,
+    prediction_interval,
+)
 from heuristics.policy import Choice, Keys, Known, ListPolicy
 from instances import Instance
 
@@ -34,7 +40,7 @@ def rank(known: Known) -> Keys:
 
 def ratio(instance: Instance) -> Fraction:
     """Return M/(m(s + u))·(1/α)(1 + √(1 + ln(1/α)/2)) + 1, rounded up; proof: errata E19."""
-    prompt, (lower, upper) = instance.requests[0].prompt, interval(instance)
+    prompt, (lower, upper) = instance.requests[0].prompt, prediction_interval(instance)
     believed = min(upper, instance.memory - prompt)
     stretch = believed / lower
     growth = Fraction(ceil(10**6 * stretch * (1 + sqrt(1 + log(stretch) / 2))), 10**6)

@@ -23,9 +23,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heuristics.believed import LookAheadRules
+from heuristics.look_ahead_rules import LookAheadRules
 from heuristics.policy import Choice, Known, RoundPolicy, State
-from heuristics.smallest import SmallestKey
+from heuristics.smallest_key import SmallestKey
 
 TIES = Choice("ties", ("fresh", "permutation"), "of equal bounds: drawn anew, or one random order")
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
-from heuristics.queues import ArrivalQueue, exact
+from heuristics.queues import ArrivalQueue, exact_fraction
 
 #: Also used by ``alpha-beta``; 1 would leave no memory to admit into.
 ALPHA = "share of M that admission leaves free"
@@ -29,7 +29,7 @@ class ProtectionRules(Rules):
     """Greedy admission below a threshold; ``choose`` names the requests to clear on overflow."""
 
     def __init__(self, known: Known) -> None:
-        self._limit = int((1 - exact(known.values["alpha"])) * known.memory)
+        self._limit = int((1 - exact_fraction(known.values["alpha"])) * known.memory)
         self._queue = ArrivalQueue()
 
     def choose(self, active: Sequence[int]) -> list[int]:

@@ -2,7 +2,7 @@
 
 Clairvoyant, offline and randomised.  It starts from the order of least TEL among ``fcfs``,
 ``mc-sf``, ``mc-sf-total``, ``svf``, ``swf`` and ``output-peak``.  Each of ``moves`` steps exchanges
-two requests of the list or takes some to another place (``heuristics.local_search``, without
+two requests of the list or takes some to another place (``heuristics.list_search``, without
 delays, since what a policy has is an order).  In seconds the search is in rounds of the mean length
 with full memory, and the best lists are compared on the clock.  The result is never worse than the
 best of those orders; no other worst-case guarantee is claimed.
@@ -16,10 +16,10 @@ from collections import deque
 
 import numpy as np
 
-from heuristics import compiled
+from heuristics import kernel_compiler
 from heuristics.admission import Requests, starts_in_order, starts_in_time
 from heuristics.annealing import Columns
-from heuristics.local_search import Budget, compile_kernels, improve_starts
+from heuristics.list_search import Budget, compile_kernels, improve_starts
 from heuristics.machine_time import machine_time
 from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf, swf
 from heuristics.policy import UNIT_ROUND, Ints, Known, Parameter, PlanPolicy
@@ -54,7 +54,7 @@ def plan(known: Known) -> Ints:
         seed=int(known.rng.integers(2**63)),
         on_better=lambda _, order: found.append(order),
         delays=False,
-        compile_it=n * moves >= compiled.COMPILE_FROM,
+        compile_it=n * moves >= kernel_compiler.COMPILE_FROM,
     )
     # With arrivals, who is first in a list and has not come yet does not keep others waiting, so
     # the best list of the search need not be the best one here.

@@ -15,8 +15,8 @@ from heuristics.guarantee import (
     EQUAL_PROMPTS,
     TWICE_THE_PEAK,
     Guarantee,
-    constant,
-    volume_first,
+    constant_ratio,
+    volume_first_ratio,
 )
 from heuristics.policy import ListPolicy
 
@@ -27,14 +27,14 @@ GUARANTEES = (
         (AT_ZERO, EQUAL_PROMPTS, BELOW_MEMORY),
         "J2 Theorem 4.3, with the constant of arXiv 2606.22327 Theorem 3.2",
         symbols="α = (largest peak)/M",
-        ratio=volume_first,
+        ratio=volume_first_ratio,
     ),
     Guarantee(
         "4",
         "OPT",
         (AT_ZERO, EQUAL_PROMPTS, EQUAL_OUTPUTS, TWICE_THE_PEAK),
         "J2 Theorem 4.3",
-        ratio=constant(4),
+        ratio=constant_ratio(4),
     ),
 )
 

@@ -29,7 +29,7 @@ from heapq import heappop, heappush
 from math import floor
 
 from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State
-from heuristics.queues import exact
+from heuristics.queues import exact_fraction
 
 #: The engine's defaults: first ratio, its last value as a share of the first, rounds between
 #: them, tokens of one request that a reservation never exceeds, and rounds that the new ratio
@@ -85,7 +85,7 @@ class _ReservingRules(Rules):
         self.cuts_prompts = chunk > 0
         self._max_new: list[int] = known.upper.tolist()
         self._prompts: list[int] = known.prompts.tolist()
-        self._ratio = ReservationRatio(exact(known.values["conservativeness"]))
+        self._ratio = ReservationRatio(exact_fraction(known.values["conservativeness"]))
         self._order, self._draw = known.values["order"], known.rng.random
         #: Key and number of each entry into the queue, and its request.
         self._queue: list[tuple[float, int, int]] = []

@@ -26,9 +26,9 @@ from bisect import insort
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from heuristics.batching.batch_table import batches_by_peaks, batches_exactly
 from heuristics.batching.swap import batches_by_swaps
-from heuristics.batching.table import batches_by_peaks, batches_exactly
-from heuristics.believed import PlannedRules
+from heuristics.look_ahead_rules import PlannedRules
 from heuristics.policy import Choice, Ints, Known, RoundPolicy, State
 
 PHASE_1: dict[str, Callable[[Known], Iterator[Ints]]] = {

@@ -14,7 +14,7 @@ guarantee is claimed here.  Time O(n²M) a batch; a table of more than 1 GiB is 
 Reference: ``heuristics/reference/sorted_f.py``.
 """
 
-from heuristics.batching.table import batches_by_peaks
+from heuristics.batching.batch_table import batches_by_peaks
 from heuristics.policy import PlanPolicy
 
 POLICY = PlanPolicy("sorted-f-dp", plan=batches_by_peaks)

@@ -6,7 +6,7 @@ largest peak divided by M.
 Reference: ``heuristics/reference/svf.py``.
 """
 
-from heuristics.guarantee import AT_ZERO, BELOW_MEMORY, Guarantee, volume_first
+from heuristics.guarantee import AT_ZERO, BELOW_MEMORY, Guarantee, volume_first_ratio
 from heuristics.policy import ListPolicy
 
 POLICY = ListPolicy(
@@ -18,7 +18,7 @@ POLICY = ListPolicy(
             (AT_ZERO, BELOW_MEMORY),
             "arXiv 2606.22327",
             symbols="α = (largest peak)/M",
-            ratio=volume_first,
+            ratio=volume_first_ratio,
         ),
     ),
     rank=lambda known: (known.volumes,),

@@ -34,7 +34,7 @@ from heuristics.policy import (
     Rules,
     State,
 )
-from heuristics.queues import exact
+from heuristics.queues import exact_fraction
 from instances.batch_time import EngineLimits
 
 _A100 = EngineLimits()
@@ -76,7 +76,7 @@ class EngineRules(Rules):
         self._plain = self._block == 1 and not engine and not self._asynchronous
         self._longest = _ALL
         blocks = known.memory // self._block
-        self._reserve = int(exact(values["watermark"]) * blocks)
+        self._reserve = int(exact_fraction(values["watermark"]) * blocks)
         self._blocks = max(0, blocks - engine)  # less the null block
         #: Free blocks that still hold a full block of a request, the next to be taken first.
         self._free_blocks: OrderedDict[tuple[int, int], None] = OrderedDict()

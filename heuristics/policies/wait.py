@@ -26,9 +26,9 @@ from bisect import insort
 from heapq import merge
 from math import ceil
 
-from heuristics.believed import LookAheadRules
+from heuristics.look_ahead_rules import LookAheadRules
 from heuristics.policy import Known, Parameter, RoundPolicy, State
-from heuristics.queues import exact
+from heuristics.queues import exact_fraction
 
 SCALE = Parameter("scale", 1.0, 0.001, 1e6, "factor on the thresholds of the fluid balance")
 
@@ -39,7 +39,7 @@ class ThresholdRules(LookAheadRules):
     def __init__(self, known: Known) -> None:
         super().__init__()
         self.prompts: list[int] = known.prompts.tolist()
-        self._flow = exact(known.values["scale"]) * known.memory
+        self._flow = exact_fraction(known.values["scale"]) * known.memory
         self._arrived: list[int] = []
         self._places: dict[int, int] = {}
         self._waiting: dict[int, list[int]] = {}

@@ -38,7 +38,7 @@ class UnservableError(Exception):
     """The policy cannot serve the instance."""
 
 
-class TooLongError(Exception):
+class ManyRoundsError(Exception):
     """A random policy has not finished within the rounds that it was given."""
 
 

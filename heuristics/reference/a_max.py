@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from heuristics.reference.h_sf import largest_batches
-from heuristics.reference.memory import outputs_of
+from heuristics.reference.tokens_held import outputs_of
 from instances import Instance
 from schedules import Schedule, make_schedule
 

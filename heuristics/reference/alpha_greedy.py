@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import floor
 
 from heuristics.reference import EndlessError
-from heuristics.reference.worker import Worker
+from heuristics.reference.round_worker import Worker
 from instances import Instance
 from schedules import Schedule
 

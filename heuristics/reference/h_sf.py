@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from heuristics.reference.memory import outputs_of, within_always
+from heuristics.reference.tokens_held import outputs_of, within_always
 from instances import Instance
 from schedules import Schedule, make_schedule
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from heuristics.reference.memory import outputs_of, within_at_ends
+from heuristics.reference.tokens_held import outputs_of, within_at_ends
 from instances import Instance, Request
 from schedules import Schedule, make_schedule
 

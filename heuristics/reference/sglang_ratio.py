@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from heuristics.reference.worker import Job, Worker
+from heuristics.reference.round_worker import Job, Worker
 from instances import Instance
 from schedules import Schedule
 

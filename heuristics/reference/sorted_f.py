@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
 
-from heuristics.reference.memory import outputs_of, within_at_ends
+from heuristics.reference.tokens_held import outputs_of, within_at_ends
 from instances import Instance
 from schedules import Schedule, make_schedule
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from heuristics.reference.memory import within_at_ends
 from heuristics.reference.sorted_f import (
     by_dynamic_programming,
     by_local_swaps,
@@ -12,6 +11,7 @@ from heuristics.reference.sorted_f import (
     least_f,
     phase_1,
 )
+from heuristics.reference.tokens_held import within_at_ends
 from instances import Instance
 from schedules import Schedule, make_schedule
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from heuristics.reference.mc_sf import in_order
-from heuristics.reference.worker import Job, Worker
+from heuristics.reference.round_worker import Job, Worker
 from instances import Instance
 from schedules import Schedule, make_schedule
 

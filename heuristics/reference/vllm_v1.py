@@ -11,7 +11,7 @@ from math import ceil, floor
 from typing import Any
 
 from heuristics.reference import UnservableError
-from heuristics.reference.worker import Job, Worker
+from heuristics.reference.round_worker import Job, Worker
 from instances import Instance
 from schedules import Schedule
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from heuristics.reference.worker import Job, Worker
+from heuristics.reference.round_worker import Job, Worker
 from instances import Instance
 from schedules import Schedule
 

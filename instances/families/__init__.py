@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 
-from instances.model import Instance
-from support.declared import declared
+from instances.instance import Instance
+from support.module_objects import find_module_objects
 
 _HELPERS = frozenset({"build", "draws", "fitted"})
 
@@ -30,5 +30,5 @@ class Family:
 @cache
 def families() -> dict[str, Family]:
     """Return all families by name, sorted, or raise TypeError for a file that is none."""
-    found = declared(sys.modules[__name__], "generate", Callable, _HELPERS)
+    found = find_module_objects(sys.modules[__name__], "generate", Callable, _HELPERS)
     return {each[0]: Family(*each) for each in sorted(found, key=itemgetter(0))}

@@ -12,19 +12,27 @@ from __future__ import annotations
 
 from math import isqrt
 
-from instances.families.build import Count, Length, Seed, at_least, not_too_many, numbered, ranged
 from instances.families.draws import Draws
-from instances.model import Instance
+from instances.families.family_tools import (
+    Count,
+    Length,
+    Seed,
+    check_parameters,
+    limit_requests,
+    number_requests,
+    require_least,
+)
+from instances.instance import Instance
 
 
-@ranged
+@check_parameters
 def generate(
     seed: Seed = 0, lower: Length = 2, upper: Length = 8, short_batches: Count = 10
 ) -> Instance:
     """Build the trap with ℓ, u and a = ``short_batches``; only the order is drawn."""
-    at_least(lower, upper=upper)
+    require_least(lower, upper=upper)
     long_batches = isqrt(short_batches**2 * upper // lower)
-    not_too_many(short_batches * upper + long_batches * lower)
+    limit_requests(short_batches * upper + long_batches * lower)
     outputs = [lower] * (short_batches * upper) + [upper] * (long_batches * lower)
     return Instance(
         name=f"amax_trap_l{lower}_u{upper}_a{short_batches}_seed{seed}",
@@ -32,7 +40,7 @@ def generate(
         source="chen2025 Theorem 2",
         seed=seed,
         memory=lower * upper,
-        requests=numbered(
+        requests=number_requests(
             ((0, 0, output) for output in Draws(seed).shuffled(outputs)),
             prediction=(lower, upper),
         ),

@@ -8,21 +8,28 @@ from __future__ import annotations
 from typing import Annotated
 
 from instances.arrivals import Rate, Variation
-from instances.families.build import Count, Memory, Range, Seed, Share, ranged
 from instances.families.draws import Draws
+from instances.families.family_tools import (
+    Count,
+    Memory,
+    ParameterRange,
+    Seed,
+    Share,
+    check_parameters,
+)
 from instances.families.uniform import alike
-from instances.model import Instance
+from instances.instance import Instance
 
 #: Most trials that are drawn one by one for prompts, and as many for outputs: half a minute.
 _MOST_TRIALS = 2 * 10**7
 
 
-@ranged
+@check_parameters
 def generate(
     seed: Seed = 0,
     n: Count = 100,
     memory: Memory = 100,
-    longest: Annotated[int, Range(1, 10_000)] = 50,
+    longest: Annotated[int, ParameterRange(1, 10_000)] = 50,
     probability: Share = 0.5,
     rate: Rate = None,
     cv: Variation = 1.0,

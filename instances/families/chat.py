@@ -9,7 +9,7 @@ clipped to the ranges.  What is drawn then has mean 40.9, variance 4,621 and med
 has the published means and medians instead, and variances of 3.1 and 1.9 times the published ones.
 """
 
-from instances.families.fitted import CHAT, CHAT_OUTPUT, CHAT_PROMPT, rows_at_0, service
+from instances.families.fitted_lengths import CHAT, CHAT_OUTPUT, CHAT_PROMPT, rows_at_0, service
 
 generate = service(
     "chat",

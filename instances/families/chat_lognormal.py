@@ -7,7 +7,7 @@ are rounded and clipped to 1..4,096, which takes about 1 % off the means.  Its v
 and 1.9 times those that chen2025 publishes, which ``chat`` has.
 """
 
-from instances.families.fitted import CHAT_LOGNORMAL, LONGEST, rows_at_0, service
+from instances.families.fitted_lengths import CHAT_LOGNORMAL, LONGEST, rows_at_0, service
 
 generate = service(
     "chat-lognormal",

@@ -7,13 +7,13 @@ become integers; we round to the nearest and then clip.
 from __future__ import annotations
 
 from instances.arrivals import Rate, Variation
-from instances.families.build import Count, Length, Memory, Seed, Spread, ranged
 from instances.families.draws import Draws, rounded_and_clipped
+from instances.families.family_tools import Count, Length, Memory, Seed, Spread, check_parameters
 from instances.families.uniform import alike
-from instances.model import Instance
+from instances.instance import Instance
 
 
-@ranged
+@check_parameters
 def generate(
     seed: Seed = 0,
     n: Count = 100,

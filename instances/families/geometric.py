@@ -10,10 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from instances.arrivals import Rate, Variation, arriving
-from instances.families.build import Count, Memory, Prompt, Range, Seed, at_least, drawn, ranged
+from instances.arrivals import Rate, Variation, add_arrivals
 from instances.families.draws import Draws, Weighted
-from instances.model import Instance
+from instances.families.family_tools import (
+    Count,
+    Memory,
+    ParameterRange,
+    Prompt,
+    Seed,
+    check_parameters,
+    name_drawn_instance,
+    require_least,
+)
+from instances.instance import Instance
 
 
 def geometric_weights(p: float, upper: int) -> list[float]:
@@ -29,13 +38,13 @@ def decaying(
 ) -> Callable[..., Instance]:
     """Return the generator of a family whose outputs 1..u have weights that follow from p and u."""
 
-    @ranged
+    @check_parameters
     def generate(
         seed: Seed = 0,
         n: Count = 200,
         memory: Memory = 1000,
-        p: Annotated[float, Range(0, 1, above=True)] = 0.1,
-        upper: Annotated[int, Range(1, 10**6)] = 100,
+        p: Annotated[float, ParameterRange(0, 1, above=True)] = 0.1,
+        upper: Annotated[int, ParameterRange(1, 10**6)] = 100,
         prompt: Prompt = 0,
         rate: Rate = None,
         cv: Variation = 1.0,
@@ -46,11 +55,11 @@ def decaying(
         ``p`` is the parameter of the law, u = ``upper`` the longest output and the end of the
         prediction, ``prompt`` the same for all; others are as in ``uniform``.
         """
-        at_least(prompt + upper, memory=memory)
+        require_least(prompt + upper, memory=memory)
         draws, lengths = Draws(seed), Weighted(weights(p, upper))
         rows = [(0, prompt, 1 + lengths.draw(draws)) for _ in range(n)]
-        instance = drawn(family, source, seed, memory, rows, (1, upper))
-        return arriving(instance, draws, rate, cv, seconds)
+        instance = name_drawn_instance(family, source, seed, memory, rows, (1, upper))
+        return add_arrivals(instance, draws, rate, cv, seconds)
 
     return generate
 

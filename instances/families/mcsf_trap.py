@@ -10,21 +10,29 @@ from __future__ import annotations
 from math import isqrt
 from typing import Annotated
 
-from instances.families.build import Range, Seed, not_too_many, numbered, ranged
-from instances.model import MAX_TOKENS, Instance
+from instances.families.family_tools import (
+    ParameterRange,
+    Seed,
+    check_parameters,
+    limit_requests,
+    number_requests,
+)
+from instances.instance import MAX_TOKENS, Instance
 
 
-@ranged
-def generate(seed: Seed = 0, memory: Annotated[int, Range(4, MAX_TOKENS)] = 256) -> Instance:
+@check_parameters
+def generate(
+    seed: Seed = 0, memory: Annotated[int, ParameterRange(4, MAX_TOKENS)] = 256
+) -> Instance:
     """Build the trap of M + M^1.25 requests (48 for 16, 1,280 for 256); nothing is drawn."""
     del seed
     root = isqrt(memory)
-    not_too_many(memory * (1 + isqrt(root)))
+    limit_requests(memory * (1 + isqrt(root)))
     rows = [(0, root - 1, 1)] * memory + [(0, 1, 2)] * (memory * isqrt(root))
     return Instance(
         name=f"mcsf_trap_{memory}",
         family="mcsf-trap",
         source="wang2025 Theorem 2.1",
         memory=memory,
-        requests=numbered(rows),
+        requests=number_requests(rows),
     )

@@ -6,7 +6,7 @@ has prompts of mean 542.75 and median 18, and outputs of mean 127.50; here these
 126.5.
 """
 
-from instances.families.fitted import CHAT, LONGEST, mixed_rows, service
+from instances.families.fitted_lengths import CHAT, LONGEST, mixed_rows, service
 
 generate = service(
     "mix80-20",

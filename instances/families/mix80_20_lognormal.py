@@ -6,7 +6,7 @@ paper's mix has prompts of mean 542.75 and median 18, and outputs of mean 127.50
 538.5, 18 and 126.8.
 """
 
-from instances.families.fitted import CHAT_LOGNORMAL, LONGEST, mixed_rows, service
+from instances.families.fitted_lengths import CHAT_LOGNORMAL, LONGEST, mixed_rows, service
 
 generate = service(
     "mix80-20-lognormal",

@@ -8,7 +8,7 @@ drawn then has means 2,531 and 293, 0.6 and 1 % below the published, and medians
 4.6 % below, and 161.
 """
 
-from instances.families.fitted import LONGEST, SUMMARY, rows_at_0, service
+from instances.families.fitted_lengths import LONGEST, SUMMARY, rows_at_0, service
 
 generate = service(
     "summarize",

@@ -6,23 +6,23 @@ paper leaves the sizes open; its proofs take s = 0, our default.
 
 from __future__ import annotations
 
-from instances.arrivals import Rate, Variation, arriving
-from instances.families.build import (
+from instances.arrivals import Rate, Variation, add_arrivals
+from instances.families.draws import Draws
+from instances.families.family_tools import (
     Count,
     Length,
     Memory,
     Prompt,
     Seed,
     Share,
-    at_least,
-    drawn,
-    ranged,
+    check_parameters,
+    name_drawn_instance,
+    require_least,
 )
-from instances.families.draws import Draws
-from instances.model import Instance
+from instances.instance import Instance
 
 
-@ranged
+@check_parameters
 def generate(
     seed: Seed = 0,
     n: Count = 200,
@@ -36,11 +36,11 @@ def generate(
     seconds: bool = False,
 ) -> Instance:
     """Draw outputs ℓ = ``lower`` or u = ``upper``, u with probability ``long_share``."""
-    at_least(lower, upper=upper)
-    at_least(prompt + upper, memory=memory)
+    require_least(lower, upper=upper)
+    require_least(prompt + upper, memory=memory)
     draws = Draws(seed)
     rows = [(0, prompt, upper if draws.happens(long_share) else lower) for _ in range(n)]
-    instance = drawn(
+    instance = name_drawn_instance(
         "two-point", "chen2025 section 5.1", seed, memory, rows, prediction=(lower, upper)
     )
-    return arriving(instance, draws, rate, cv, seconds)
+    return add_arrivals(instance, draws, rate, cv, seconds)

@@ -21,18 +21,26 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.arrivals import Rate, Variation, arriving
-from instances.families.build import Count, Memory, Range, Seed, at_least, numbered, ranged
+from instances.arrivals import Rate, Variation, add_arrivals
 from instances.families.draws import Draws
-from instances.model import Instance
+from instances.families.family_tools import (
+    Count,
+    Memory,
+    ParameterRange,
+    Seed,
+    check_parameters,
+    number_requests,
+    require_least,
+)
+from instances.instance import Instance
 
 
-@ranged
+@check_parameters
 def generate(
     seed: Seed = 0,
     n: Count = 1000,
     memory: Memory = 1000,
-    upper: Annotated[int, Range(1, 500)] = 20,
+    upper: Annotated[int, ParameterRange(1, 500)] = 20,
     rate: Rate = None,
     cv: Variation = 1.0,
     seconds: bool = False,
@@ -41,7 +49,7 @@ def generate(
 
     Of few requests the long outputs are missing; the ratio is that of large M and n.
     """
-    at_least(upper, memory=memory)
+    require_least(upper, memory=memory)
     draws = Draws(seed)
     counts = apportioned(worst_mix(upper)[0], n)
     outputs = [output for output, count in enumerate(counts, start=1) for _ in range(count)]
@@ -51,11 +59,11 @@ def generate(
         source="chen2025 Corollary 1, figure 1",
         seed=seed,
         memory=memory,
-        requests=numbered(
+        requests=number_requests(
             ((0, 0, output) for output in draws.shuffled(outputs)), prediction=(1, upper)
         ),
     )
-    return arriving(instance, draws, rate, cv, seconds)
+    return add_arrivals(instance, draws, rate, cv, seconds)
 
 
 def worst_mix(upper: int) -> tuple[NDArray[np.float64], float]:

@@ -5,7 +5,7 @@
 The file is never edited by hand.
 """
 
-from kvopt.best_known.files import RegistryError, read_registry
-from kvopt.best_known.values import known_values
+from kvopt.best_known.registry_files import RegistryError, read_registry
+from kvopt.best_known.report_values import known_values
 
 __all__ = ["RegistryError", "known_values", "read_registry"]

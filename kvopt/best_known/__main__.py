@@ -10,29 +10,29 @@ from pathlib import Path
 
 import click
 
-from instances.named import FOLDER
+from instances.instance_names import FOLDER
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
 from kvopt.best_known.entry import Entry, Registry, SolverReported
-from kvopt.best_known.files import (
+from kvopt.best_known.known_instances import LibraryInstance, WithLadder, library_by_hash
+from kvopt.best_known.parallel_map import KilledError
+from kvopt.best_known.proved_entry import ContradictionError, DamagedError, ProvedEntry, merge
+from kvopt.best_known.registry_files import (
     OWNED,
     REGISTRY_FILE,
     RegistryError,
     format_registry,
     read_registry,
 )
-from kvopt.best_known.known import ContradictionError, DamagedError, Known, merge
-from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
-from kvopt.best_known.registry import faults, missing, read_all, stale_proofs, write_all
-from kvopt.best_known.side_by_side import KilledError
+from kvopt.best_known.registry_folder import faults, missing, read_all, stale_proofs, write_all
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
 from kvopt.store.location import store_files
 from schedules.evidence import STANDINGS
 from support.checkout import require_checkout
-from support.command import EXIT_INTERRUPTED, Command, Options, option
-from support.jsonfile import FileError, holds
-from support.outputs import OutputError, check_folder
-from support.progress import telling
+from support.command import EXIT_INTERRUPTED, Command, CommandOptions, option
+from support.json_files import FileError, file_holds
+from support.output_files import OutputError, check_folder
+from support.progress import count_progress
 from support.usage import UsageError, complain
 
 EXIT_OK = 0
@@ -65,11 +65,11 @@ _Verdict = tuple[Sequence[str], int]
     help="write nothing; verify every value from its files, and whether --store has a better one",
 )
 @option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Merge stored runs into the best-known values, or verify these."""
     if options.store is None and not options.check:
         raise UsageError("expected --store STORE, --check, or both")
-    known, proved = WithLadder(library_by_hash()), dict[str, Known]()
+    known, proved = WithLadder(library_by_hash()), dict[str, ProvedEntry]()
     lines: Sequence[str] = []
     code = EXIT_OK
     try:
@@ -89,7 +89,7 @@ def main(options: Options) -> int:
 
 
 def _merge(
-    options: Options, known: Mapping[str, LibraryInstance], proved: dict[str, Known]
+    options: CommandOptions, known: Mapping[str, LibraryInstance], proved: dict[str, ProvedEntry]
 ) -> _Verdict:
     """Merge a store; ``proved`` receives the new records."""
     with closing(Store(options.store, readonly=True)) as store:
@@ -101,7 +101,7 @@ def _merge(
             print(line)
     if options.check:
         text = format_registry(each.entry for each in merged)
-        if holds(options.folder / REGISTRY_FILE, text):
+        if file_holds(options.folder / REGISTRY_FILE, text):
             return [], EXIT_OK
         return [f"{REGISTRY_FILE}: the store has something better"], EXIT_FAULTS
     write_all(merged, known, options.folder)
@@ -111,8 +111,8 @@ def _merge(
 
 
 def _merged(
-    old: dict[str, Known], known: Mapping[str, LibraryInstance], store: Store
-) -> tuple[list[Known], bool]:
+    old: dict[str, ProvedEntry], known: Mapping[str, LibraryInstance], store: Store
+) -> tuple[list[ProvedEntry], bool]:
     """Return the new records in the library's order, and whether all runs are in them.
 
     After Ctrl-C the other records stay.  A ContradictionError names all contradictions.
@@ -121,7 +121,7 @@ def _merged(
     merged, contradictions = [], []
     done = True
     wanted = [sha for sha in known if sha in old or sha in runs]
-    for sha in telling(wanted, "instances merged"):
+    for sha in count_progress(wanted, "instances merged"):
         found, before = known[sha], old.get(sha)
         try:
             kept = before.kept_up_to if before else None
@@ -141,7 +141,7 @@ def _merged(
     return merged, done
 
 
-def _changes(known: Known | None, entry: Entry) -> Iterator[str]:
+def _changes(known: ProvedEntry | None, entry: Entry) -> Iterator[str]:
     """Yield a line for each changed value, and for another standing."""
     before, lower = known and known.entry, entry.lower
     by = lower.method
@@ -157,7 +157,11 @@ def _changes(known: Known | None, entry: Entry) -> Iterator[str]:
 
 
 def _verify(
-    known: Mapping[str, LibraryInstance], folder: Path, proved: Mapping[str, Known], *, strict: bool
+    known: Mapping[str, LibraryInstance],
+    folder: Path,
+    proved: Mapping[str, ProvedEntry],
+    *,
+    strict: bool,
 ) -> _Verdict:
     registry = read_registry(folder)
     if registry is None:

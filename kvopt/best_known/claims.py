@@ -10,27 +10,30 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from formulations.certificates.budget import CertificateError
-from formulations.certificates.certificate import evaluate, shrink
+from formulations.certificates.certificate_evaluation import (
+    evaluate_certificate,
+    shrink_certificate,
+)
 from formulations.certificates.certificate_file import Certificate, read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.best_known.entry import Certified, Proof, Reported, Upper, Value
-from kvopt.best_known.files import schedule_of
+from kvopt.best_known.registry_files import schedule_of
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
-from kvopt.methods.witness import made_by, recorded_method, search_witness, word_counts
+from kvopt.methods.witness import made_by, recorded_method, search_witness, trusts_solver
 from kvopt.runs.task import Finished, Task
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
-from schedules.evidence import CONSTRUCTION, VOLUMES, believed, names_proof
-from schedules.model import easier_by
-from support.jsonfile import first_fault
+from schedules.evidence import CONSTRUCTION, VOLUMES, is_bound_believed, names_proof
+from schedules.schedule import reason_easier
+from support.json_files import describe_first_fault
 from support.text import one_line
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """The columns of a stored run that the registry needs (``kvopt.runs.record.Record``)."""
+    """The columns of a stored run that the registry needs (``kvopt.runs.row_columns.Record``)."""
 
     key: str
     instance: str
@@ -83,7 +86,7 @@ def runs_by_instance(store: Store) -> dict[str, list[StoredRun]]:
             run = _STORED_RUN.validate_python(dict(zip(_COLUMNS, row, strict=True)))
         except ValidationError as error:
             what = f"{store.name}: run {str(row[0])[:12]} is damaged"
-            raise StoreError(f"{what}: {first_fault(error)}") from None
+            raise StoreError(f"{what}: {describe_first_fault(error)}") from None
         found[run.instance_sha256].append(run)
     for runs in found.values():
         runs.sort(key=lambda run: (run.finished_utc, run.key))
@@ -97,7 +100,7 @@ def collect(
 
     Schedules are checked once more, as starts alone.  Certificates of any method are evaluated,
     sweeps only for more than ``proved`` (rounds); other bounds must be believed
-    (:func:`schedules.evidence.believed`).
+    (:func:`schedules.evidence.is_bound_believed`).
     """
     notes: list[str] = []
     named = [each for run in runs if (each := _canonical_run(run, notes)) is not None]
@@ -112,8 +115,8 @@ def collect(
         if bound is not None:
             certified.append(bound)
             proved = max(proved or 0, bound[0].value)
-        source, word = run.bound_source, word_counts(run.method)
-        if names_proof(source) or not believed(run.status, run.detail, source, word=word):
+        source, word = run.bound_source, trusts_solver(run.method)
+        if names_proof(source) or not is_bound_believed(run.status, run.detail, source, word=word):
             continue
         document = store.schedule(run.key)
         reported.append(_registry_value(Reported, run, run.lower_bound, document, source=source))
@@ -188,7 +191,7 @@ def _best_schedule(
         verdict = check_schedule(instance, schedule)
         if verdict.valid and schedule.tel == tel:
             return value, schedule
-        if not easier_by(document):
+        if not reason_easier(document):
             notes.append(f"{run.method}: {verdict.reason}")
     return None
 
@@ -214,8 +217,8 @@ def _certified_bound(
         if assumed is not None and (upper is None or assumed < upper):
             raise CertificateError("it assumes a schedule better than any that is known")
         # Prices may prove a negative bound.
-        evaluated = replace(certificate, value=max(0, evaluate(instance, certificate)))
-        short = shrink(instance, evaluated)
+        evaluated = replace(certificate, value=max(0, evaluate_certificate(instance, certificate)))
+        short = shrink_certificate(instance, evaluated)
     except CertificateError as error:
         notes.append(f"certificate of {run.method}: {error}")
         return None
@@ -250,4 +253,4 @@ def _registry_value(
             **more,
         )
     except ValidationError as error:
-        raise StoreError(f"run {run.key[:12]} is damaged: {first_fault(error)}") from None
+        raise StoreError(f"run {run.key[:12]} is damaged: {describe_first_fault(error)}") from None

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
 
-from instances.model import Line
+from instances.instance import Line
 from schedules.evidence import CONSTRUCTION, VOLUMES, Standing
 from schedules.gap import gap
 
@@ -144,7 +144,7 @@ class Proof(Value):
 
 
 @dataclass(frozen=True, config=_CONFIG)
-class Step:
+class HistoryStep:
     """A value that was the best of its time."""
 
     value: Rounds
@@ -156,11 +156,11 @@ class Step:
 class History:
     """The best values of the past, the present ones last."""
 
-    upper: Annotated[tuple[Step, ...], _FIRST_FAULT]
-    lower: Annotated[tuple[Step, ...], _FIRST_FAULT]
+    upper: Annotated[tuple[HistoryStep, ...], _FIRST_FAULT]
+    lower: Annotated[tuple[HistoryStep, ...], _FIRST_FAULT]
 
     @property
-    def steps(self) -> list[tuple[str, Step]]:
+    def steps(self) -> list[tuple[str, HistoryStep]]:
         """All steps with their sides, the oldest first."""
         both = (("upper", self.upper), ("lower", self.lower))
         found = [(side, step) for side, steps in both for step in steps]
@@ -225,7 +225,8 @@ class Entry:
 class Registry:
     """The entries of the library's instances, in the library's order.
 
-    ``digest`` is the SHA-256 of the entries as :func:`kvopt.best_known.files.digest` writes them.
+    ``digest`` is the SHA-256 of the entries as :func:`kvopt.best_known.registry_files.digest`
+    writes them.
     """
 
     digest: Digest

@@ -10,20 +10,25 @@ from pathlib import Path
 import click
 
 from instances import Instance
-from instances.named import FOLDER
+from instances.instance_names import FOLDER
 from kvopt.best_known.claims import proof_of
 from kvopt.best_known.entry import Entry, Proof
-from kvopt.best_known.files import REGISTRY_FILE, RegistryError, format_registry, read_registry
-from kvopt.best_known.known import decide, is_stale
-from kvopt.best_known.library import WithLadder, library_by_hash
+from kvopt.best_known.known_instances import WithLadder, library_by_hash
+from kvopt.best_known.proved_entry import decide, is_stale
+from kvopt.best_known.registry_files import (
+    REGISTRY_FILE,
+    RegistryError,
+    format_registry,
+    read_registry,
+)
+from kvopt.checked_numbers import read_seconds
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.witness import engine_witness
-from kvopt.ranges import read_seconds
 from kvopt.runs.execute import execute
 from kvopt.runs.task import Task
 from support.checkout import require_checkout
-from support.command import Command, Options, argument, option
-from support.jsonfile import FileError, write_text
+from support.command import Command, CommandOptions, argument, option
+from support.json_files import FileError, write_text
 from support.usage import UsageError
 
 EXIT_OK = 0
@@ -45,7 +50,7 @@ EXIT_BAD_USAGE = 2
 @option("--by", "METHOD", "enter a proof of INSTANCE by this method", default="")
 @option("--each", "S", "seconds of each run (default: 600)", read_seconds, 600.0)
 @option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Run stale proofs again, or a method as one more proof of INSTANCE.
 
     A proof is written as it ends: the same command goes on where it was stopped.
@@ -63,7 +68,7 @@ def main(options: Options) -> int:
     return code
 
 
-def _prove(options: Options) -> Iterator[tuple[str, bool]]:
+def _prove(options: CommandOptions) -> Iterator[tuple[str, bool]]:
     """Run the wanted proofs, the quickest first; yield a line on each, and if it held."""
     library, file = WithLadder(library_by_hash()), options.folder / REGISTRY_FILE
     registry = read_registry(options.folder)

@@ -8,16 +8,22 @@ from pathlib import Path
 
 from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import SUBMITTED, Upper, today
-from kvopt.best_known.files import read_entries, read_registry, schedule_of
-from kvopt.best_known.known import ContradictionError, DamagedError, Known, merge, read_known
-from kvopt.best_known.library import LibraryInstance
-from kvopt.registered import registered
+from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.proved_entry import (
+    ContradictionError,
+    DamagedError,
+    ProvedEntry,
+    merge,
+    read_known,
+)
+from kvopt.best_known.registry_files import read_entries, read_registry, schedule_of
+from kvopt.registry_lookup import find_registered
 from kvopt.solution_file import schedule_of_solution
 from schedules import Schedule, check_schedule
-from schedules.files import read_schedule
-from schedules.model import OUTSIDE
+from schedules.schedule import OUTSIDE
+from schedules.schedule_files import read_schedule
 from schedules.verdict import EXIT_CODES
-from support.jsonfile import FileError
+from support.json_files import FileError
 
 EXIT_BETTER, EXIT_NONE_BETTER, EXIT_CONTRADICTION = 0, 1, 5
 #: Suffixes of solution files, and of models by ``--write-model``.
@@ -26,7 +32,7 @@ Library = Mapping[str, LibraryInstance]
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedFile:
     """Judgement of a file: one line, an exit code, and its schedule if that is better."""
 
     line: str
@@ -34,7 +40,7 @@ class Judged:
     schedule: Schedule | None = None
 
 
-def judge(paths: Iterable[Path], known: Library, folder: Path) -> Iterator[Judged]:
+def judge_files(paths: Iterable[Path], known: Library, folder: Path) -> Iterator[JudgedFile]:
     """Judge files, each against the registry of a folder and the files before it.
 
     A solution file ``a.sol`` belongs to the model ``a.mps`` in the same folder.
@@ -48,9 +54,9 @@ def judge(paths: Iterable[Path], known: Library, folder: Path) -> Iterator[Judge
         yield judged
 
 
-def take(
+def merge_schedules(
     schedules: Iterable[Schedule], known: Library, folder: Path
-) -> Iterator[tuple[Known | None, str]]:
+) -> Iterator[tuple[ProvedEntry | None, str]]:
     """Merge better schedules; yield the new record, or None, and a line on each.
 
     The old record is proved anew first.
@@ -71,35 +77,35 @@ def take(
 
 def _judge(
     path: Path, known: Library, folder: Path, best: Mapping[str, tuple[int, Path]]
-) -> Judged:
+) -> JudgedFile:
     try:
         schedule = _read(path, known)
     except FileError as error:
         line = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
-        return Judged(line, EXIT_CODES["malformed"])
+        return JudgedFile(line, EXIT_CODES["malformed"])
     found, tel = known.get(schedule.instance_sha256), schedule.tel
     if found is None:
         why = "the library has no instance of its hash"
         if schedule.clock is not None:
             why = "a schedule in seconds, and the registry has instances in rounds only"
-        return Judged(f"{path}: {schedule.instance!r}: {why}", EXIT_CODES["malformed"])
+        return JudgedFile(f"{path}: {schedule.instance!r}: {why}", EXIT_CODES["malformed"])
     line = f"{path}: {found.instance.name}: "
     # Also as starts alone.
     for each in (schedule, schedule_of(found.instance, schedule.starts, _upper(schedule))):
         verdict = check_schedule(found.instance, each)
         if not verdict.valid:
             note = "" if each is schedule else f"{schedule.easier}{OUTSIDE}; without that "
-            return Judged(f"{line}{note}{verdict}", verdict.exit_code)
+            return JudgedFile(f"{line}{note}{verdict}", verdict.exit_code)
     before, of_it = best.get(schedule.instance_sha256, (tel + 1, path))
     if before <= tel:
-        return Judged(f"{line}TEL {tel}, no better than {of_it}", EXIT_NONE_BETTER)
-    value = registered(found.instance, folder)
+        return JudgedFile(f"{line}TEL {tel}, no better than {of_it}", EXIT_NONE_BETTER)
+    value = find_registered(found.instance, folder)
     line += f"TEL {tel}, best known {value or 'none'}"
     if value is not None:
         line += f": gap {value.compared(tel, None)}"
         if value.upper <= tel:
-            return Judged(line, EXIT_NONE_BETTER)
-    return Judged(line, EXIT_BETTER, schedule)
+            return JudgedFile(line, EXIT_NONE_BETTER)
+    return JudgedFile(line, EXIT_BETTER, schedule)
 
 
 def _read(path: Path, known: Library) -> Schedule:

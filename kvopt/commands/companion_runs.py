@@ -19,9 +19,9 @@ from kvopt.runs.series import Series
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Listener, Snapshot
 from kvopt.runs.task import Finished, Task
-from serving.best_bound import KnownBound, of_run
+from serving.best_bound import KnownBound, bound_of_run
 from serving.choice import rounds_only
-from support.machine import MachineError
+from support.machine_errors import MachineError
 
 #: Receives the state of a run.
 Take = Callable[[Task, Snapshot], None]
@@ -81,7 +81,7 @@ class CompanionRuns:
         with suppress(KeyboardInterrupt, MachineError):
             self.finish(at_once=at_once)
         for finished in self._ended:
-            yield from of_run(instance, finished.record)
+            yield from bound_of_run(instance, finished.record)
         state = self._state
         if not self._ended and state is not None and state.lower_bound is not None:
             yield KnownBound(state.lower_bound, state.bound_source, "computed here")

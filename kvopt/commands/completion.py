@@ -9,9 +9,9 @@ from itertools import chain
 import heuristics.policies
 from formulations.registry import formulations
 from heuristics.predictions import PREDICTIONS
-from instances.ladder import ladder
-from instances.named import library_files
-from kvopt.methods.engines import named_engines
+from instances.instance_names import library_files
+from instances.ladder import read_ladder
+from kvopt.methods.engine_table import named_engines
 from serving.batch_time import batch_times
 from support.command import Names
 
@@ -28,8 +28,8 @@ def _suites() -> Iterable[str]:
     return suites()
 
 
-instances = Names(lambda: chain(library_files(), ladder()), or_files=True)
-inputs = Names(lambda: chain(_suites(), library_files(), ladder()), or_files=True)
+instances = Names(lambda: chain(library_files(), read_ladder()), or_files=True)
+inputs = Names(lambda: chain(_suites(), library_files(), read_ladder()), or_files=True)
 policies = Names(lambda: ["all", *policy_names()])
 solvers = Names(named_engines)
 formulation_names = Names(formulations)

@@ -18,45 +18,45 @@ import click
 
 from instances import Instance
 from instances.batch_time import parse_batch_time
-from instances.named import hides
+from instances.instance_names import describe_hidden
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.evaluate_arguments import OPTIONS, judge_options
-from kvopt.commands.leaderboard import NAME as LEADERBOARD
-from kvopt.commands.leaderboard import leaderboard
+from kvopt.commands.leaderboard_command import NAME as LEADERBOARD
+from kvopt.commands.leaderboard_command import leaderboard
 from kvopt.executors import ExecutorError
 from kvopt.methods.fingerprint import UNREAD
 from kvopt.methods.grammar import MethodError, read_methods, unique_methods
 from kvopt.methods.knowledge import shown_method
-from kvopt.progress import Display, counts
-from kvopt.runs.record import FAILED
+from kvopt.run_progress import Display, count_text
+from kvopt.runs.row_columns import FAILED
 from kvopt.runs.task import Finished, Task
 from kvopt.store import Store, StoreError
-from kvopt.store.export import ExportError, check_export, export_rows
+from kvopt.store.row_files import ExportError, check_export, export_rows
 from kvopt.suites import Section, SuiteError
 from kvopt.sweeps.contradictions import alarms, run_summaries
-from kvopt.sweeps.failures import failures, unread
-from kvopt.sweeps.inputs import InputError, read_inputs
+from kvopt.sweeps.failures import failures, split_unread
 from kvopt.sweeps.plan import plan
-from reports.folder import check_place
+from kvopt.sweeps.sweep_inputs import InputError, read_inputs
+from reports.report_folder import check_place
 from serving.batch_time import DEFAULT
 from serving.best_bound import bound_runs
 from serving.choice import read_wish, refuse_silent_default
 from serving.commands.deployment import deploy
 from serving.commands.workload import (
     RESUMES,
+    batch_time_lines,
     check_beside_store,
+    print_on_stderr,
+    read_wishes,
     store_of,
-    tell,
     tell_unread,
-    whose_lines,
-    wishes_of,
 )
 from serving.traces import TraceReport
 from serving.traces.arguments import trace_options
-from support.called import own_command
-from support.command import Command, Options
-from support.outputs import OutputError, write_outputs
-from support.text import counted, summary
+from support.command import Command, CommandOptions
+from support.current_command import current_command
+from support.output_files import OutputError, write_outputs
+from support.text import plural, summary_text
 from support.usage import complain
 
 EXIT_OK = 0
@@ -109,7 +109,7 @@ class _Evaluate(Command):
     "is refused; 6 the store failed; 7 the executor failed; 130 interrupted (docs/formats.md)",
 )
 @OPTIONS
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Run instances × methods × seeds, one process a run, and store every run.
 
     SUITE is a suite of --list or a .toml file, INSTANCE a name of the library, a file, a folder, a
@@ -128,13 +128,13 @@ def main(options: Options) -> int:
         raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
     if options.export:
         check_export(options.export)
-    for hidden in filter(None, map(hides, options.inputs)):
+    for hidden in filter(None, map(describe_hidden, options.inputs)):
         complain(options.program, hidden)
     deploy(options, options.inputs)
     tasks = _planned(options)
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
-    lost, tasks = unread(tasks)
+    lost, tasks = split_unread(tasks)
     if lost and not tasks:
         return _complain_of(lost, options, EXIT_BAD_INPUT)
     _check_places(options)
@@ -143,7 +143,7 @@ def main(options: Options) -> int:
         todo = _left(tasks, store, options)
         started = time.monotonic()
         if todo and store.readonly:
-            raise StoreError(f"{store.name}: cannot be written, {counted(len(todo), 'run')} left")
+            raise StoreError(f"{store.name}: cannot be written, {plural(len(todo), 'run')} left")
         if todo:
             shown = Display(sys.stdout, len(todo), options.quiet)
             keep = partial(_keep, store, partial(complain, options.program))
@@ -152,25 +152,25 @@ def main(options: Options) -> int:
     return _complain_of(lost, options, code)
 
 
-def _complain_of(lost: Iterable[str], options: Options, code: int) -> int:
+def _complain_of(lost: Iterable[str], options: CommandOptions, code: int) -> int:
     for line in lost:
         complain(options.program, line)
     return code
 
 
-def _planned(options: Options) -> list[Task]:
+def _planned(options: CommandOptions) -> list[Task]:
     """Return the runs of the options; print a line on each trace and batch time."""
 
     def listen(section: Section, instance: Instance, report: TraceReport) -> None:
-        tell(report.shown_lines(quiet=options.quiet))
+        print_on_stderr(report.shown_lines(quiet=options.quiet))
         timed = report if instance.time_unit == "second" else None
         # A suite runs with its default batch time; a trace alone needs a choice.
         wished = section.batch_time or (read_wish(DEFAULT) if section.name else None)
         if foreign := refuse_silent_default(timed, wished):
-            tell([foreign])
+            print_on_stderr([foreign])
 
     methods = read_methods(options.methods) if options.methods else None
-    wishes = wishes_of(options, methods=methods, threads=options.threads)
+    wishes = read_wishes(options, methods=methods, threads=options.threads)
     sections = read_inputs(options.inputs, wishes, trace_options(options))
     tasks = plan(sections, listen)
     tell_unread(options, unique_methods(task.method for task in tasks), wishes)
@@ -181,11 +181,13 @@ def _planned(options: Options) -> list[Task]:
             if task.batch_time and task.instance is not None
         )
         models = ((parse_batch_time(text), memory) for text, memory in timed)
-        tell(whose_lines(models, default=any(each.batch_time is None for each in sections)))
+        print_on_stderr(
+            batch_time_lines(models, default=any(each.batch_time is None for each in sections))
+        )
     return tasks
 
 
-def _check_places(options: Options) -> None:
+def _check_places(options: CommandOptions) -> None:
     """Refuse outputs that cannot be written or must not be, before the runs."""
     kept = check_beside_store(options, "export")
     if options.report:
@@ -201,7 +203,7 @@ def _open(where: str, *, readonly: bool) -> Store:
     return Store(where, readonly=readonly or protected)
 
 
-def _left(tasks: list[Task], store: Store, options: Options) -> list[Task]:
+def _left(tasks: list[Task], store: Store, options: CommandOptions) -> list[Task]:
     """Return the runs that are left to be carried out."""
     stored = {} if options.rerun else store.statuses()
     if options.rerun_failed:
@@ -209,8 +211,8 @@ def _left(tasks: list[Task], store: Store, options: Options) -> list[Task]:
     todo = [task for task in tasks if (task.key, task.code) not in stored]
     if not options.quiet and tasks:
         skipped = len(tasks) - len(todo)
-        print(f"{counted(len(tasks), 'run')}, {skipped} of them stored already", flush=True)
-        tell(_edited(todo, store))
+        print(f"{plural(len(tasks), 'run')}, {skipped} of them stored already", flush=True)
+        print_on_stderr(_edited(todo, store))
     return todo
 
 
@@ -220,7 +222,7 @@ def _edited(todo: list[Task], store: Store) -> Iterator[str]:
     for text, code in files.items():
         stored = len([found for (found,) in store.select("code", method=text) if found != code])
         if stored and not code.startswith(UNREAD):
-            runs = counted(stored, "stored run")
+            runs = plural(stored, "stored run")
             yield f"{text}: its sources have changed since {runs} (docs/sweeps.md)"
 
 
@@ -230,10 +232,10 @@ def _changed(tasks: list[Task], store: Store) -> Iterator[str]:
     runs = Counter(each.method.text for each in tasks if (each.key, each.code) not in stored)
     for text, count in runs.items():
         changed = f"{text}: its sources have changed during the sweep (docs/sweeps.md)"
-        yield f"{changed}: {counted(count, 'run')} will run again"
+        yield f"{changed}: {plural(count, 'run')} will run again"
 
 
-def _results(tasks: list[Task], options: Options, shown: Display) -> Iterator[Finished]:
+def _results(tasks: list[Task], options: CommandOptions, shown: Display) -> Iterator[Finished]:
     if options.executor == "dask":
         try:
             from kvopt.executors.dask import run_on_dask  # loads distributed: a second
@@ -249,7 +251,7 @@ def _results(tasks: list[Task], options: Options, shown: Display) -> Iterator[Fi
 
 def _keep(store: Store, warn: Callable[[str], object], finished: Finished) -> None:
     # On another machine the record has the command of a worker.
-    record = replace(finished.record, command=own_command())
+    record = replace(finished.record, command=current_command())
     try:
         store.put(replace(finished, record=record), tell=warn)
     except StoreError as error:
@@ -261,24 +263,26 @@ def _keep(store: Store, warn: Callable[[str], object], finished: Finished) -> No
         ) from None
 
 
-def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: Options) -> int:
+def _finish(
+    tasks: list[Task], now: int, seconds: float, store: Store, options: CommandOptions
+) -> int:
     """Write the outputs, print the summary and every fault; return the exit code."""
     keys = [task.key for task in tasks] if options.inputs else None
     runs = run_summaries(store, keys)
     if keys is not None and len(runs) < len(keys):
         raise ExecutorError(f"{len(keys) - len(runs)} runs have no row")
     written, complete = _write(tasks, keys, store, options)
-    tell(_changed(tasks, store))
+    print_on_stderr(_changed(tasks, store))
     if not options.quiet:
         statuses = Counter(run.status for run in runs)
         rows = [
             ("runs", f"{len(runs)}, of which {now} now"),
-            ("statuses", counts(statuses) or "none"),
+            ("statuses", count_text(statuses) or "none"),
             ("seconds", f"{seconds:.1f}"),
             ("store", store.name),
             *(("written", path) for path in written),
         ]
-        print(summary(rows))
+        print(summary_text(rows))
     wrong = alarms(runs)
     for line in wrong:
         print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
@@ -294,7 +298,7 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
 
 
 def _write(
-    tasks: list[Task], keys: list[str] | None, store: Store, options: Options
+    tasks: list[Task], keys: list[str] | None, store: Store, options: CommandOptions
 ) -> tuple[list[str], bool]:
     """Print the ranking, write rows and report; return their paths, and whether all is written."""
     written = [options.export] if options.export else []
@@ -305,16 +309,16 @@ def _write(
         export_rows(frame, options.export)
     if options.quiet and not options.report:
         return written, True
-    from kvopt.store.belief import judged  # evaluates certificates
-    from reports.first import ranking_text
+    from kvopt.store.proved_bounds import judge_rows  # evaluates certificates
     from reports.results import Results
+    from reports.terminal_report import format_ranking
 
     others = bound_runs(store, keys)
-    bounds = judged(store.rows(others, traces=False), store) if others else None
+    bounds = judge_rows(store.rows(others, traces=False), store) if others else None
     known = known_values(among=set(frame["instance_sha256"]))
     instances = [task.instance for task in tasks if task.instance is not None]
-    results = Results(judged(frame, store, instances), known, bounds)
-    if not options.quiet and (ranking := ranking_text(results)):
+    results = Results(judge_rows(frame, store, instances), known, bounds)
+    if not options.quiet and (ranking := format_ranking(results)):
         print(f"\n{ranking}\n")
 
     def report() -> None:

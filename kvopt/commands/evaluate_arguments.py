@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import click
 
+from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 from kvopt.commands import completion
-from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 from serving.commands.deployment import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
 from serving.commands.workload_arguments import KEPT
 from serving.traces.arguments import TRACE_OPTIONS
-from support.command import Options, argument, option, refuse_both, together
+from support.command import CommandOptions, argument, join_options, option, refuse_both
 from support.usage import UsageError
 
 EXECUTORS = ("local", "dask")
 
 #: Options of the runs: instances, methods, seeds and limits.
-_RUNS = together(
+_RUNS = join_options(
     argument("inputs", nargs=-1, metavar="[SUITE | INSTANCE]...", type=completion.inputs),
     option(
         "--methods",
@@ -38,7 +38,7 @@ _RUNS = together(
 )
 
 #: Options of the execution, the store and the reports.
-_SWEEP = together(
+_SWEEP = join_options(
     KEPT,
     option("--report", "DIR", "build the reports of these runs there"),
     option("--export", "FILE", "write the rows (.csv or .parquet)"),
@@ -53,7 +53,7 @@ _SWEEP = together(
     option("--rerun-failed", is_flag=True, help="run again what gave no schedule"),
 )
 
-OPTIONS = together(
+OPTIONS = join_options(
     _RUNS,
     _SWEEP,
     option("--list", is_flag=True, help="list suites and methods"),
@@ -62,7 +62,7 @@ OPTIONS = together(
 )
 
 
-def judge_options(options: Options) -> None:
+def judge_options(options: CommandOptions) -> None:
     """Raise a UsageError for options that do not go together."""
     refuse_both(options, "--rerun", "--rerun-failed")
     if bool(options.scheduler) != (options.executor == "dask"):

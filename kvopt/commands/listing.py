@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from formulations.registry import formulations
+from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS
-from heuristics.registry import policies
-from kvopt.methods.engines import named_engines
+from kvopt.methods.engine_table import named_engines
 from kvopt.methods.grammar import ANSWER
 from kvopt.methods.installed import installed_methods
 from kvopt.methods.knowledge import knowledge_words
-from kvopt.methods.options import Declared, describe
+from kvopt.methods.option_values import Declared, describe
 from kvopt.methods.syntax import FORM
 from kvopt.suites import read_suite, suites
 from serving.batch_time import batch_times

@@ -53,7 +53,7 @@ _SUBCOMMANDS = {
         "kvopt.commands.submit",
         "schedules from outside against the best values known, and into them",
     ),
-    "site": ("kvopt.commands.site", "documentation, leaderboard and library as pages"),
+    "site": ("kvopt.commands.site_command", "documentation, leaderboard and library as pages"),
 }
 #: Options that can be imported without the command, for the shell's proposals.
 _APART = {

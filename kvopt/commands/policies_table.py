@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from instances import Instance
 from instances.time_unit import ROUNDS
 from kvopt.commands.companion_runs import CompanionRuns, PolicyLimits, companion_bound
@@ -21,31 +21,31 @@ from kvopt.methods.knowledge import (
     policy_name,
     token_keeping_policies,
 )
-from kvopt.progress import Display
-from kvopt.registered import registered
-from kvopt.runs.in_seconds import bounds_kept_tokens
-from kvopt.runs.record import Record
+from kvopt.registry_lookup import find_registered
+from kvopt.run_progress import Display
+from kvopt.runs.row_columns import Record
 from kvopt.runs.series import Series
-from kvopt.runs.stated_optimum import dispute
+from kvopt.runs.serving_imports import bounds_kept_tokens
+from kvopt.runs.stated_optimum import find_dispute
 from kvopt.runs.task import Finished, Task
 from schedules import Schedule
-from schedules.clock.timeline import timeline
-from schedules.metrics import makespan, mean_memory
-from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
-from serving.answer import answer_on, missing, totals
+from schedules.clock.timeline import make_timeline
+from schedules.schedule import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
+from schedules.schedule_metrics import makespan, mean_memory
+from serving.answer import answer_on, method_totals, missing_reason
 from serving.best_bound import (
     KnownBound,
     best_bound,
+    bound_of_run,
+    bound_text,
     coverage,
-    left,
-    of_run,
     percent_left,
-    told_bound,
+    share_left,
 )
 from serving.choice import rounds_only
 from serving.metrics import goodput
 from serving.slo import Slo
-from support.text import wrapped
+from support.text import wrap_lines
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def policies_table(
             bound.start().result()
         series = Series(runnable, limits.deadline, progress.take)
         lines, why = _carried_out(instance, series, progress, bound)
-        here = [each for line in lines for each in of_run(instance, line.record)]
+        here = [each for line in lines for each in bound_of_run(instance, line.record)]
         here += bound.bounds(instance, at_once=bool(why))
     unbegun = why or "the time was over"
     compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
@@ -146,7 +146,7 @@ def policies_table(
         *_unrun((name, f"not run: {reason}") for name, reason in refused),
         *_unrun((each.method.text, f"not run, {unbegun}") for each in series.waiting),
     ]
-    notes = map(wrapped, filter(None, "\n".join(below).splitlines()))
+    notes = map(wrap_lines, filter(None, "\n".join(below).splitlines()))
     text = "\n".join([table_text(instance, lines, against), *notes])
     return PoliciesTable(
         text,
@@ -229,20 +229,20 @@ def _compared(
     upper = min((line.tel for line in bounded if line.tel is not None), default=None)
     volumes = [] if batch_time else [KnownBound(volume_bound(instance), "volumes")]
     bound = best_bound(instance, batch_time, here=[*volumes, *here], tel=upper)
-    found = dispute(instance, upper, volumes[0].value if volumes else None, "volumes", None)
+    found = find_dispute(instance, upper, volumes[0].value if volumes else None, "volumes", None)
     misstated = "" if found is None else found.text
     if bound is not None and upper is not None and upper < bound.value:
-        line = f"the bound {told_bound(bound, batch_time)} exceeds the TEL of a checked schedule"
+        line = f"the bound {bound_text(bound, batch_time)} exceeds the TEL of a checked schedule"
         return line, Against(slo=slo), line, misstated
     value = 0 if bound is None else bound.value
-    known = registered(instance)
+    known = find_registered(instance)
     shown = optimal = f"best known {known}\n" if known is not None else ""
     optimum = known.upper if known is not None and known.upper == known.lower else None
     if optimum is None and not misstated and (optimum := instance.stated_optimum) is not None:
         optimal += f"known optimum {optimum}"
     if optimum is not None and value <= optimum:
         return optimal, Against(optimum, True, covers, slo), "", misstated
-    shown += f"lower bound {told_bound(bound, batch_time)}"
+    shown += f"lower bound {bound_text(bound, batch_time)}"
     if batch_time:
         shown += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
     return shown, Against(value, False, covers, slo), "", misstated
@@ -252,13 +252,13 @@ def _answered(
     instance: Instance, lines: Sequence[PolicyLine], against: Against, waiting: Iterable[Task]
 ) -> str:
     """Return the answer, or which policy it lacks; empty where every policy was run."""
-    runs = totals(instance, (line.finished for line in lines))
+    runs = method_totals(instance, (line.finished for line in lines))
     found = answer_on(instance, runs, against.value or None, covers_kept=against.covers_kept)
     unrun = [task.method.text for task in waiting]
     unrun += [line.record.method for line in lines if line.tel is None]
     if found is not None:
         return str(found)
-    return f"answer: {missing(unrun)}" if unrun else ""
+    return f"answer: {missing_reason(unrun)}" if unrun else ""
 
 
 def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
@@ -289,7 +289,7 @@ def _in_seconds(
 ) -> Iterator[tuple[str, str | None]]:
     """Yield title and text of each cell; means in seconds with their 99th percentiles."""
     about = against.value and (against.covers_kept or not line.keeps_tokens)
-    share = left(schedule.tel, against.value) if about else None
+    share = share_left(schedule.tel, against.value) if about else None
     for title, name in (("E2EL s", "e2el"), ("TTFT s", "ttft"), ("TPOT s", "tpot")):
         yield title, _time(line, f"mean_{name}_ms")
         yield "p99", _time(line, f"p99_{name}_ms")
@@ -297,7 +297,7 @@ def _in_seconds(
             yield "left %", None if share is None else percent_left(share)
     if against.slo is not None:
         timed = line.record.mean_ttft_ms is not None
-        good = goodput(timeline(line.instance, schedule), against.slo) if timed else None
+        good = goodput(make_timeline(line.instance, schedule), against.slo) if timed else None
         yield "good/s", None if good is None else f"{good:.3f}"
 
 
@@ -308,7 +308,7 @@ def _in_rounds(
     ratio = f"{schedule.tel / against.value:.4f}" if against.value else None
     yield "TEL", schedule.tel
     yield "TEL/OPT" if against.optimum else "TEL/LB", ratio
-    if (known := registered(line.instance)) is not None:
+    if (known := find_registered(line.instance)) is not None:
         yield "to best", None if line.keeps_tokens else f"{known.gap(schedule.tel):.2f} %"
     yield "makespan", makespan(line.instance, schedule)
     yield "memory %", f"{100 * memory:.1f}"

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 import click
 
-from instances.files import read_instance
-from instances.model import InfeasibleInstanceError
-from instances.named import find_instance
-from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
+from instances.instance import InfeasibleInstanceError
+from instances.instance_files import read_instance
+from instances.instance_names import find_instance
+from kvopt.best_known.known_instances import LibraryInstance, WithLadder, library_by_hash
 from kvopt.solution_file import schedule_of_solution
 from schedules import check_schedule, write_schedule
 from schedules.verdict import EXIT_CODES
-from support.command import Command, Options, argument, option
-from support.jsonfile import FileError
-from support.outputs import OutputError, check_outputs
+from support.command import Command, CommandOptions, argument, option
+from support.json_files import FileError
+from support.output_files import OutputError, check_outputs
 
 
 @click.command(
@@ -36,7 +36,7 @@ from support.outputs import OutputError, check_outputs
 @option("--instance", "FILE", "of the model (default: the library's, by its hash)")
 @option("--by", "TEXT", "what found it, as in 'SCIP 9.2' (default: MODEL's name)")
 @option("--out", "FILE", "write the schedule")
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Read the solution of a model that solve --write-model wrote, and check its schedule.
 
     MODEL is that .mps or .lp file, SOLUTION what a solver wrote of it: SCIP, Gurobi, HiGHS, CBC,

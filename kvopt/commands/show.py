@@ -9,15 +9,15 @@ from textwrap import wrap
 import click
 
 from formulations.registry import formulations
+from heuristics.policy_registry import policies
 from heuristics.reference import references
-from heuristics.registry import policies
 from kvopt.commands import completion
 from kvopt.methods.constants import constants
-from kvopt.methods.engines import named_engines
+from kvopt.methods.engine_table import named_engines
 from kvopt.methods.grammar import MethodError, read_method
-from kvopt.methods.sources import module_file
+from kvopt.methods.python_files import module_file
 from support.checkout import ROOT
-from support.command import Command, Options, argument
+from support.command import Command, CommandOptions, argument
 from support.text import find_name, unknown_name
 from support.usage import UsageError
 
@@ -33,7 +33,7 @@ _LINE = 100
     codes="0 shown; 2 no such name",
 )
 @argument("name", metavar="NAME", type=completion.shown_names)
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Show a policy and its paper's pseudocode, a formulation, or a solver's constants.
 
     NAME is a name of solve --list; a solver may have a formulation, as in search:layers.

@@ -24,24 +24,29 @@ from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
 from kvopt.methods.witness import is_own
-from kvopt.progress import ProgressLines
 from kvopt.result import Result
+from kvopt.run_progress import ProgressLines
 from kvopt.runs.execute import execute
 from kvopt.runs.fork_server import start_server
-from kvopt.runs.limits import deadline_of
+from kvopt.runs.limits import deadline_of_command
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.read_input import UnreadError, read_within
 from kvopt.runs.task import Task
-from kvopt.summary import exceeded
-from serving.choice import refuse_rounds_only, refuse_silent_default, told_limits, whose
+from kvopt.summary import exceeded_bounds
+from serving.choice import (
+    describe_batch_time,
+    describe_limits,
+    refuse_rounds_only,
+    refuse_silent_default,
+)
 from serving.commands.deployment import chosen_batch_time, deploy
 from serving.metrics import measured_lines
 from serving.requests import write_requests
 from serving.traces.arguments import trace_options
 from serving.traces.report import Measured
-from support.command import EXIT_INTERRUPTED, Command, Options
-from support.outputs import OutputError, write_outputs
-from support.text import counted, printable, summary
+from support.command import EXIT_INTERRUPTED, Command, CommandOptions
+from support.output_files import OutputError, write_outputs
+from support.text import plural, printable, summary_text
 from support.usage import UsageError, complain
 
 EXIT_OK = 0
@@ -73,7 +78,7 @@ OVER_SHARE, OVER_SECONDS = 0.1, 1.3
     "interrupted (docs/formats.md)",
 )
 @OPTIONS
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Solve one instance: a schedule of small total latency (TEL), and a bound.
 
     INSTANCE is a name of the library, an instance file or a trace.
@@ -91,7 +96,7 @@ def main(options: Options) -> int:
     return _run(options, started)
 
 
-def _run(options: Options, started: float) -> int:
+def _run(options: CommandOptions, started: float) -> int:
     """Read the instance, run the method and write the result; return the exit code."""
     method = None if options.policy == "all" else named_method(options)
     began = time.monotonic()
@@ -128,7 +133,7 @@ def _run(options: Options, started: float) -> int:
         _refuse_missed(instance, method, options.seed)
     if not options.quiet:
         print("\n".join(_first_lines(instance, batch_time, options)), flush=True)
-    deadline = deadline_of(started, options.time_limit, len(instance))
+    deadline = deadline_of_command(started, options.time_limit, len(instance))
     if method is not None and options.write_model is not None:
         line, notes = write_model(instance, method, deadline, options)
         print(line)
@@ -152,14 +157,16 @@ def _refuse_missed(instance: Instance, method: Method, seed: int) -> None:
             raise UsageError(f"{instance.name}: {error}") from None
 
 
-def _first_lines(instance: Instance, batch_time: BatchTime | None, options: Options) -> list[str]:
-    size = f"{counted(len(instance), 'request')}, {counted(instance.memory, 'token')}"
+def _first_lines(
+    instance: Instance, batch_time: BatchTime | None, options: CommandOptions
+) -> list[str]:
+    size = f"{plural(len(instance), 'request')}, {plural(instance.memory, 'token')}"
     lines = [f"{instance.name}: {size}"]
     if batch_time is not None:
-        of = whose(batch_time, default=options.batch_time is None)
+        of = describe_batch_time(batch_time, default=options.batch_time is None)
         lines = [of, *lines] if of else lines
         lines.append(f"batch time {batch_time.name}: {batch_time.origin or 'as stated'}")
-        lines.append(told_limits(batch_time))
+        lines.append(describe_limits(batch_time))
     return lines
 
 
@@ -169,7 +176,7 @@ def _solve(
     batch_time: str,
     deadline: float,
     started: float,
-    options: Options,
+    options: CommandOptions,
 ) -> Result:
     task = Task(
         instance=instance,
@@ -203,7 +210,7 @@ def _print_table(
     batch_time: str,
     measured: Measured | None,
     deadline: float,
-    options: Options,
+    options: CommandOptions,
 ) -> int:
     # No other method needs them.
     from kvopt.commands.companion_runs import PolicyLimits
@@ -220,7 +227,7 @@ def _print_table(
     )
     print(table.text)
     if measured is not None:
-        print(summary(measured_lines(measured)))
+        print(summary_text(measured_lines(measured)))
     if table.misstated:
         complain(options.program, f"{instance.name}: {table.misstated}")
     if table.contradiction:
@@ -232,12 +239,12 @@ def _print_table(
     return EXIT_OK if table.found else EXIT_NO_SCHEDULE
 
 
-def _finish(result: Result, options: Options) -> int:
+def _finish(result: Result, options: CommandOptions) -> int:
     """Write the outputs, print the summary, and return the exit code."""
     code = _without_schedule(result) if result.schedule is None else _write_results(result, options)
     if result.about_the_file:
         code = EXIT_BAD_INPUT
-    wrong = [*result.contradictions, *exceeded(result)]
+    wrong = [*result.contradictions, *exceeded_bounds(result)]
     if result.refused or wrong:
         code = EXIT_REFUSED
     print(result)
@@ -263,7 +270,7 @@ def _without_schedule(result: Result) -> int:
     return EXIT_BAD_INPUT if own else EXIT_NO_SCHEDULE
 
 
-def _write_results(result: Result, options: Options) -> int:
+def _write_results(result: Result, options: CommandOptions) -> int:
     writers: dict[str, Callable[[str], object]] = {
         "out": result.save,
         "plot": result.plot,

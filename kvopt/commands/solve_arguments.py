@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 
-from instances.named import find_instance, hides
+from instances.instance_names import describe_hidden, find_instance
+from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.commands import completion
-from kvopt.methods.engines import default_engine, named_engines
+from kvopt.methods.engine_table import default_engine, named_engines
 from kvopt.methods.grammar import every_policy, read_method, with_prediction
 from kvopt.methods.method import Method
-from kvopt.methods.options import read_formulation
-from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
+from kvopt.methods.option_values import read_formulation
 from serving.commands.deployment import SERVING_OPTIONS
 from serving.traces.arguments import TRACE_OPTIONS
-from support.command import Options, argument, option, refuse_both, refuse_suffixes, together
-from support.outputs import PICTURES, check_outputs
+from support.command import (
+    CommandOptions,
+    argument,
+    join_options,
+    option,
+    refuse_both,
+    refuse_suffixes,
+)
+from support.output_files import PICTURES, check_outputs
 from support.usage import UsageError, complain
 
 #: Values of --solver; the rest of a method has its own options.
@@ -29,12 +36,12 @@ _SUFFIXES = {
 }
 
 
-def judge_options(options: Options) -> None:
+def judge_options(options: CommandOptions) -> None:
     """Judge the options as far as possible without the instance, and find its file."""
     _refuse_loose_parts(options)
     if options.instance is None:
         raise UsageError("expected INSTANCE, found none (see --help)")
-    if hidden := hides(options.instance):
+    if hidden := describe_hidden(options.instance):
         complain(options.program, hidden)
     options.instance = find_instance(options.instance)
     names = ("out", "plot", "requests", "write_model")
@@ -47,7 +54,7 @@ def judge_options(options: Options) -> None:
         every_policy(options.predict)  # refuses a prediction that there is not
 
 
-def named_method(options: Options) -> Method:
+def named_method(options: CommandOptions) -> Method:
     """Return the method that the options name, whole or in parts, or raise a one-line error."""
     if options.method is not None:
         return read_method(options.method)
@@ -63,7 +70,7 @@ def named_method(options: Options) -> Method:
     return read_method(options.solver + formulation, among="solver")
 
 
-def _default_solver(options: Options) -> str:
+def _default_solver(options: CommandOptions) -> str:
     """Return the method that the other options make when no solver is named."""
     if options.formulation is not None:
         kind = read_formulation(options.formulation)[0].kind
@@ -72,7 +79,7 @@ def _default_solver(options: Options) -> str:
 
 
 #: Options that name the method, whole or in parts.
-_PARTS = together(
+_PARTS = join_options(
     option(
         "--method",
         "TEXT",
@@ -106,7 +113,7 @@ _PARTS = together(
 )
 
 #: Limits of the method, and its seed.
-_LIMITS = together(
+_LIMITS = join_options(
     option(
         "--time-limit",
         "S",
@@ -124,7 +131,7 @@ _LIMITS = together(
     option("--seed", "K", "seed of the method and the prediction (default: 0)", read_seed, 0),
 )
 
-OPTIONS = together(
+OPTIONS = join_options(
     argument("instance", required=False, metavar="INSTANCE", type=completion.instances),
     _PARTS,
     _LIMITS,
@@ -147,7 +154,7 @@ _LOOSE = (
 )
 
 
-def _refuse_loose_parts(options: Options) -> None:
+def _refuse_loose_parts(options: CommandOptions) -> None:
     """Refuse a part of a method that would be ignored."""
     refuse_both(options, "--method", "--solver", "--policy")
     for one, other, reason in _LOOSE:

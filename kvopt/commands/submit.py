@@ -7,26 +7,32 @@ from pathlib import Path
 
 import click
 
-from instances.named import FOLDER
-from kvopt.best_known.files import OWNED, PROOFS, REGISTRY_FILE, RegistryError, read_entries
-from kvopt.best_known.library import WithLadder, library_by_hash
-from kvopt.best_known.registry import write_all
+from instances.instance_names import FOLDER
+from kvopt.best_known.known_instances import WithLadder, library_by_hash
+from kvopt.best_known.registry_files import (
+    OWNED,
+    PROOFS,
+    REGISTRY_FILE,
+    RegistryError,
+    read_entries,
+)
+from kvopt.best_known.registry_folder import write_all
 from kvopt.best_known.submitted import (
     EXIT_BETTER,
     EXIT_CONTRADICTION,
     EXIT_NONE_BETTER,
     SOLUTIONS,
-    judge,
-    take,
+    judge_files,
+    merge_schedules,
 )
 from schedules import Schedule
 from schedules.verdict import EXIT_CODES
 from support.checkout import require_checkout
-from support.command import Command, Options, argument, option
-from support.jsonfile import FileError
-from support.outputs import OutputError, check_folder
-from support.progress import telling
-from support.text import counted, one_line
+from support.command import Command, CommandOptions, argument, option
+from support.json_files import FileError
+from support.output_files import OutputError, check_folder
+from support.progress import count_progress
+from support.text import one_line, plural
 from support.usage import UsageError, complain
 
 #: Codes by rank: the first one that a file has counts for all.
@@ -47,7 +53,7 @@ _WORST = (EXIT_CONTRADICTION, EXIT_CODES["infeasible"], EXIT_CODES["malformed"])
 @argument("files", metavar="FILE...", nargs=-1, required=True)
 @option("--check", is_flag=True, help="write nothing")
 @option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Compare schedules with the best values known, and write those that are better.
 
     FILE is a kvopt.schedule/1 file, a solution file next to its model (a.sol of a.mps), or a folder
@@ -60,14 +66,16 @@ def main(options: Options) -> int:
     known = WithLadder(library_by_hash())
     better: dict[str, Schedule] = {}
     codes = set()
-    for each in judge(telling(list(_files(options.files)), "files read"), known, options.folder):
+    for each in judge_files(
+        count_progress(list(_files(options.files)), "files read"), known, options.folder
+    ):
         print(one_line(each.line))
         codes.add(each.code)
         if each.schedule is not None:
             better[each.schedule.instance_sha256] = each.schedule
     if better and not options.check:
         merged = []
-        for now, line in take(better.values(), known, options.folder):
+        for now, line in merge_schedules(better.values(), known, options.folder):
             if now is None:
                 complain(options.program, line)
                 codes.add(EXIT_CONTRADICTION)
@@ -77,7 +85,7 @@ def main(options: Options) -> int:
         if merged:
             write_all(merged, known, options.folder, read_entries(options.folder).values())
             print(
-                f"wrote {options.folder / REGISTRY_FILE} and {counted(len(merged), 'schedule')} "
+                f"wrote {options.folder / REGISTRY_FILE} and {plural(len(merged), 'schedule')} "
                 f"below {options.folder / PROOFS}: the files of a pull request"
             )
     ending = EXIT_BETTER if better else EXIT_NONE_BETTER

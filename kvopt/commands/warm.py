@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from kvopt.progress import CompilingLine
-from kvopt.runs.compiled import UNITS, compile_first, missing_units
-from support.command import Command, Options, option
+from kvopt.run_progress import CompilingLine
+from kvopt.runs.kernel_units import UNITS, compile_first, missing_units
+from support.command import Command, CommandOptions, option
 from support.compiling import kernel_folder
 from support.usage import complain
 
@@ -22,7 +22,7 @@ EXIT_NOT_KEPT = 4
     codes="0 all are kept; 2 bad usage; 4 they cannot be kept",
 )
 @option("--quiet", is_flag=True, help="print nothing")
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Compile all kernels for this machine, so that no run waits for them.
 
     In the image of a container, for instance.  They are kept in the user's cache folder, or where

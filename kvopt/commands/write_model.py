@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from formulations.choice import default_formulation
 from instances import Instance
 from kvopt.methods.method import Method
-from kvopt.methods.options import read_formulation
+from kvopt.methods.option_values import read_formulation
 from kvopt.runs.execute import execute
 from kvopt.runs.task import Finished, Task
-from support.command import Options
-from support.jsonfile import TEMPORARY
+from support.command import CommandOptions
+from support.json_files import TEMPORARY
 
 
 class NotWrittenError(Exception):
@@ -22,7 +22,7 @@ class NotWrittenError(Exception):
 
 
 def write_model(
-    instance: Instance, method: Method, deadline: float, options: Options
+    instance: Instance, method: Method, deadline: float, options: CommandOptions
 ) -> tuple[str, Sequence[str]]:
     """Write the model of a method's formulation; return one line on it, and warnings.
 

@@ -1,1 +1,1 @@
-"""Engines, one a file: ``solve``, and a literal ``ENGINE`` for ``kvopt.methods.engines``."""
+"""Engines, one a file: ``solve``, and a literal ``ENGINE`` for ``kvopt.methods.engine_table``."""

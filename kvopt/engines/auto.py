@@ -10,16 +10,16 @@ from dataclasses import replace
 from formulations.bounds.fluid import likely_horizon
 from formulations.dp import backward, forward
 from formulations.dp.network import too_many_patterns
-from formulations.valid.parts import parts_of
+from formulations.valid.idle_gaps import parts_of
 from formulations.valid.states import States, searchable_states
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance
-from kvopt.engines.job import Job, tel_of
+from kvopt.engines.job import EngineJob, tel_of
 from kvopt.engines.parts import counting
 from kvopt.engines.parts.size import too_large
 from kvopt.engines.start import RELAXATION_ORDER, run_engine
-from kvopt.methods.engines import engine_of
+from kvopt.methods.engine_table import engine_of
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.runs.events import (
@@ -28,16 +28,16 @@ from kvopt.runs.events import (
     Done,
     Ending,
     Event,
-    Failure,
+    MethodFailed,
     ModelBuilt,
     Note,
-    Relaxation,
+    RelaxationSolved,
     Report,
     ScheduleFound,
     ending_note,
 )
 from kvopt.runs.task import Task
-from kvopt.runs.team import Order, Stop, Tell, run_team
+from kvopt.runs.team import Order, SendSchedule, StopMethod, run_team
 
 ENGINE = {"solves": None, "named": True}
 #: Requests up to which the bidirectional search works alone, since it often ends before other
@@ -61,7 +61,7 @@ _RELAXATION = "highs:ilp-sparse(groups=yes,relaxed=yes)"
 _SWEEPS = ("search:sweep", "search:sweep(multipliers=yes)")
 
 
-def solve(job: Job, report: Report) -> None:
+def solve(job: EngineJob, report: Report) -> None:
     """Solve an instance with what suits its size until bound and schedule meet.
 
     The search over counts solves a tiny one in this process, the bidirectional search one of up to
@@ -84,7 +84,7 @@ class _Team:
     Both are believed here.  The process above checks every schedule and refuses a wrong one.
     """
 
-    def __init__(self, job: Job, report: Report) -> None:
+    def __init__(self, job: EngineJob, report: Report) -> None:
         self._job, self._report = job, report
         self._started = time.monotonic()
         self._starts, self._tel = job.warm_start, tel_of(job.instance, job.warm_start)
@@ -174,10 +174,10 @@ class _Team:
         self._take(event, sender)
         if self._starts is before:
             return []
-        orders: list[Order] = [Tell(self._starts)]
+        orders: list[Order] = [SendSchedule(self._starts)]
         ordered = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
         if ordered and self._share() < RESTART_UNTIL:
-            orders += [Stop(self._improve), self._task(self._improve)]
+            orders += [StopMethod(self._improve), self._task(self._improve)]
         return orders
 
     def _follow(self, ended: Task) -> list[Order]:
@@ -208,11 +208,11 @@ class _Team:
                 news = False
                 if of_engine or self._job.asked is None:
                     self._done = event
-            case Note() | Failure():
+            case Note() | MethodFailed():
                 news = False
                 self._report.note(f"{sender.method.text}: {event.text}")
             case _:
-                news = isinstance(event, Relaxation)
+                news = isinstance(event, RelaxationSolved)
         if news:
             self._report.send(event)
 
@@ -228,7 +228,7 @@ class _Team:
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that methods of this size run (``kvopt.runs.compiled``)."""
+    """Return the units of kernels that methods of this size run (``kvopt.runs.kernel_units``)."""
     del formulation
     if counting.ends_at_once(instance):
         return set()

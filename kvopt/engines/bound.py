@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from formulations.bounds.highs import quiet_highs
-from formulations.certificates.certificate import too_long
+from formulations.bounds.highs_lp import quiet_highs
+from formulations.certificates.certificate_evaluation import refusal_of_length
 from formulations.certificates.certificate_file import price_certificate, sweep_certificate
 from formulations.registry import formulations
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.engines.parts.size import fits
 from kvopt.runs.events import Report
 
@@ -24,7 +24,7 @@ RESERVE_SHARE = 0.05
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.runs.compiled``)."""
+    """Return the units of kernels that it runs (``kvopt.runs.kernel_units``)."""
     del instance
     return {"prices", "look-ahead"} if formulation in ("", "bound-dual") else {"prices"}
 
@@ -36,10 +36,10 @@ def compile_kernels() -> None:
     for name in ("bound-patterns", "bound-lp"):
         chosen = formulations()[name]
         given = (instance, "bound", chosen.declared, True, deadline, 1, 0, starts, tel)
-        solve(Job(*given, options=chosen.arguments({})), Report(lambda _: None))
+        solve(EngineJob(*given, options=chosen.arguments({})), Report(lambda _: None))
 
 
-def solve(job: Job, report: Report) -> None:
+def solve(job: EngineJob, report: Report) -> None:
     """Compute a bound within the job's limits; send every improvement as it is certified."""
     formulation = job.formulation
     windows = start_windows(job.instance, job.upper_bound)
@@ -75,9 +75,9 @@ def solve(job: Job, report: Report) -> None:
     report.done(solver=solver, nodes=0, outcome=outcome)
 
 
-def _kept(certificate: dict[str, Any], job: Job, report: Report) -> dict[str, Any] | None:
+def _kept(certificate: dict[str, Any], job: EngineJob, report: Report) -> dict[str, Any] | None:
     """Return a certificate; None and a note if reading it takes too long."""
-    refused = too_long(job.instance, certificate)
+    refused = refusal_of_length(job.instance, certificate)
     if refused:
         report.note(f"no certificate of this bound is kept: {refused}")
     return None if refused else certificate

@@ -9,7 +9,7 @@ from typing import Any
 import ortools
 from ortools.sat.python import cp_model
 
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.engines.parts.size import build_in_time
 from kvopt.runs.events import Report
 
@@ -21,7 +21,7 @@ PARAMETERS = {"presolve_inclusion_work_limit": 0}
 EXACT_UP_TO = 2**53
 
 
-def solve(job: Job, report: Report) -> None:
+def solve(job: EngineJob, report: Report) -> None:
     """Build the model of a CP formulation and solve it within the job's limits."""
     program, options = job.formulation, job.options
     windows = program.windows(job.instance, job.upper_bound)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kvopt.engines.job import Job
-from kvopt.engines.parts.prepared import prepare
+from kvopt.engines.job import EngineJob
+from kvopt.engines.parts.mip_model import prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import COVERED
 from kvopt.runs.events import Report
@@ -16,7 +16,7 @@ ENGINE = {"solves": "mip", "named": False}
 SPLIT = False
 
 
-def solve(job: Job, report: Report) -> None:
+def solve(job: EngineJob, report: Report) -> None:
     """Write the model to ``job.model_file``, in the format of its suffix (.mps or .lp)."""
     prepared = prepare(job, report)
     if prepared is None:

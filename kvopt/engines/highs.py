@@ -8,11 +8,11 @@ from typing import Any
 import highspy
 import numpy as np
 
-from formulations.bounds.highs import Floats, quiet_highs, set_columns
+from formulations.bounds.highs_lp import Floats, quiet_highs, set_columns
 from formulations.valid.groups import WindowGroup
 from formulations.valid.states import Ints
-from kvopt.engines.job import Job
-from kvopt.engines.parts.prepared import Prepared, covered, prepare
+from kvopt.engines.job import EngineJob
+from kvopt.engines.parts.mip_model import Prepared, covered, prepare
 from kvopt.engines.parts.tolerances import CoveredReport, send_prices
 from kvopt.runs.events import Report
 
@@ -50,7 +50,7 @@ class HighsModel:
         return [float(np.maximum(values[places], 0.0) @ rounds) for places, rounds in self.starts]
 
 
-def solve(job: Job, report: Report) -> None:
+def solve(job: EngineJob, report: Report) -> None:
     """Build the model of a MIP formulation and solve it within the job's limits."""
     prepared = prepare(job, report)
     if prepared is None:
@@ -73,7 +73,7 @@ def solve(job: Job, report: Report) -> None:
     report.done(solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
 
 
-def relaxed_starts(job: Job, report: Report) -> list[float] | None:
+def relaxed_starts(job: EngineJob, report: Report) -> list[float] | None:
     """Return Σ t·x of each request in the LP relaxation (rounds), and certify no bound.
 
     None where it is not solved; notes say why.
@@ -121,7 +121,7 @@ def compile_model(prepared: Prepared, requests: int) -> HighsModel:
     return HighsModel(lp, list(form.columns), priced, groups, opened, pairs)
 
 
-def _engine(job: Job) -> Any:
+def _engine(job: EngineJob) -> Any:
     engine = quiet_highs()
     engine.setOptionValue("threads", job.threads)
     engine.setOptionValue("random_seed", job.seed)
@@ -130,7 +130,7 @@ def _engine(job: Job) -> Any:
     return engine
 
 
-def _relax(job: Job, compiled: HighsModel) -> Any:
+def _relax(job: EngineJob, compiled: HighsModel) -> Any:
     engine = _engine(job)
     if compiled.lp.num_col_ >= RELAXATION_FIRST_FROM:
         engine.setOptionValue("solver", "ipm")
@@ -141,7 +141,7 @@ def _relax(job: Job, compiled: HighsModel) -> Any:
 
 
 def _solve_relaxation(
-    job: Job, report: Report, compiled: HighsModel, prepared: Prepared
+    job: EngineJob, report: Report, compiled: HighsModel, prepared: Prepared
 ) -> tuple[str, float]:
     """Send the LP's value and the bound that its prices certify; return outcome and seconds."""
     engine = _relax(job, compiled)
@@ -166,7 +166,7 @@ def _solve_relaxation(
 
 
 def _search(
-    job: Job, report: Report, compiled: HighsModel, words: CoveredReport
+    job: EngineJob, report: Report, compiled: HighsModel, words: CoveredReport
 ) -> tuple[str, int, float]:
     """Run branch and bound from the warm start; return outcome, nodes and seconds."""
     engine = _engine(job)

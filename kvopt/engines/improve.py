@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from heuristics.local_search import Budget, columns_of, improve_starts
+from heuristics.list_search import Budget, columns_of, improve_starts
 from instances import Instance
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.runs.events import Report
 
 ENGINE = {"solves": None, "named": True}
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.runs.compiled``)."""
+    """Return the units of kernels that it runs (``kvopt.runs.kernel_units``)."""
     del instance, formulation
     return {"annealing"}
 
 
-def solve(job: Job, report: Report) -> None:
+def solve(job: EngineJob, report: Report) -> None:
     """Search until the job's time is over."""
     improve_starts(
         columns_of(job.instance),

@@ -25,7 +25,7 @@ BUILD_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Job:
+class EngineJob:
     """One engine run on one instance.
 
     ``solver`` names the engine, ``formulation`` is the declaration of its file or None, ``options``

@@ -9,8 +9,8 @@ import pyomo.environ as pyo
 from pyomo.common.errors import ApplicationError
 from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
-from kvopt.engines.job import Job
-from kvopt.engines.parts.prepared import Prepared, covered, prepare
+from kvopt.engines.job import EngineJob
+from kvopt.engines.parts.mip_model import Prepared, covered, prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import CoveredReport
 from kvopt.runs.events import Report
@@ -35,7 +35,7 @@ def unavailable(solver: str) -> str:
     return ""
 
 
-def solve(job: Job, report: Report) -> None:
+def solve(job: EngineJob, report: Report) -> None:
     """Build the model of a MIP formulation and solve it within the job's limits."""
     prepared = prepare(job, report)
     if prepared is None:
@@ -51,7 +51,7 @@ def solve(job: Job, report: Report) -> None:
 
 
 def _solve(
-    job: Job, report: Report, prepared: Prepared, known: SolverSettings, words: CoveredReport
+    job: EngineJob, report: Report, prepared: Prepared, known: SolverSettings, words: CoveredReport
 ) -> str:
     model, engine = prepared.model, pyo.SolverFactory(job.solver)
     if isinstance(engine, PersistentSolver):
@@ -79,7 +79,7 @@ def _solve(
     return condition
 
 
-def _settings(job: Job, engine: Any, known: SolverSettings) -> dict[str, Any]:
+def _settings(job: EngineJob, engine: Any, known: SolverSettings) -> dict[str, Any]:
     settings: dict[str, Any] = {"timelimit": max(math.floor(TIME_SHARE * job.left()), 1)}
     if not job.relaxation:
         settings["options"] = known.options

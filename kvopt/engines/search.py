@@ -30,10 +30,10 @@ from formulations.lagrangian.starts import certified_costs
 from formulations.valid.states import searchable_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
-from kvopt.engines.job import Job
-from kvopt.engines.parts import backward, counting
+from kvopt.engines.job import EngineJob
+from kvopt.engines.parts import counting, sweep_turns
 from kvopt.engines.parts.ascent import Ascent
-from kvopt.engines.parts.driver import PATTERN_WORK_UP_TO, SearchRun, Table, memory_prices
+from kvopt.engines.parts.search_run import PATTERN_WORK_UP_TO, SearchRun, Table, memory_prices
 from kvopt.engines.parts.size import fits
 from kvopt.runs.events import Report
 
@@ -58,7 +58,7 @@ LOOK_SECONDS, LAST_LOOK, STATES_SECONDS = 1e-4, 0.1, 0.004
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.runs.compiled``)."""
+    """Return the units of kernels that it runs (``kvopt.runs.kernel_units``)."""
     del instance
     by_name = {
         "counts": set(),
@@ -79,7 +79,7 @@ def compile_kernels() -> None:
     forward.search(instance, windows, costs, (tel, starts), 9)
 
 
-def solve(job: Job, report: Report) -> None:
+def solve(job: EngineJob, report: Report) -> None:
     """Search within the job's limits.
 
     Bounds are sent as they are, so one above the known schedule is a contradiction.  None can be:
@@ -99,7 +99,7 @@ def solve(job: Job, report: Report) -> None:
         return
     run = SearchRun(job, report)
     if formulation is backward_dp.FORMULATION:
-        backward.search(run)
+        sweep_turns.search(run)
         run.end("kvopt sweep")
         return
     # The first pass predicts the time of the next one, so its clock must not count loading.
@@ -206,7 +206,7 @@ def _meet(run: SearchRun, passes: _Passes, table: Table) -> bool:
     ascent = run.ascent(under, table, run.job.options["options"])
     if ascent is None:
         return False
-    backward.load_relaxation()
+    sweep_turns.load_relaxation()
     _take_turns(run, passes, ascent)
     return True
 

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from formulations.valid.parts import Part, closed_up, parts_of
+from formulations.valid.idle_gaps import InstancePart, closed_up, parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.engines.job import tel_of
-from kvopt.methods.engines import proofs
+from kvopt.methods.engine_table import proofs
 from kvopt.runs.events import (
     BoundProved,
     Done,
     Ending,
     Event,
     ModelBuilt,
-    Relaxation,
+    RelaxationSolved,
     Report,
     ScheduleFound,
 )
@@ -36,13 +36,14 @@ _GRAVITY: tuple[Ending, ...] = ("finished", "time_limit", "memory_limit", "crash
 
 
 def run_parts(
-    parts: list[Part], task: Task, report: Report, begin: Run, run: Run, *, prove: bool
+    parts: list[InstancePart], task: Task, report: Report, begin: Run, run: Run, *, prove: bool
 ) -> None:
     """Solve the parts of a task's instance, and report schedules and bounds of the whole.
 
-    Bounds of parts add up (``formulations.valid.parts``).  Small parts come first; each gets the
-    share of the time left that its requests have among those to come.  ``begin`` reports schedules
-    of the whole, ``run`` solves a part from its best one.  ``prove`` solves closed parts last, too.
+    Bounds of parts add up (``formulations.valid.idle_gaps``).  Small parts come first; each gets
+    the share of the time left that its requests have among those to come.  ``begin`` reports
+    schedules of the whole, ``run`` solves a part from its best one.  ``prove`` solves closed parts
+    last, too.
     """
     assert task.instance is not None
     merged = _Merged(task.instance, parts, report, task.warm_start)
@@ -99,7 +100,7 @@ def _certificate(states: list[_State]) -> dict[str, Any]:
 class _State:
     """The best schedule and bound of a part."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: InstancePart) -> None:
         self.part, self.size = part, len(part.positions)
         self.starts: list[int] | None = None
         self.tel, self.found_by = -1, ""
@@ -142,7 +143,7 @@ class _Merged:
     """
 
     def __init__(
-        self, instance: Instance, parts: list[Part], report: Report, known: list[int] | None
+        self, instance: Instance, parts: list[InstancePart], report: Report, known: list[int] | None
     ) -> None:
         self._instance, self._report = instance, report
         self.states = [_State(part) for part in parts]
@@ -178,7 +179,7 @@ class _Merged:
                 case BoundProved():
                     state.prove(event)
                     self._flush_in_time()
-                case Relaxation():
+                case RelaxationSolved():
                     state.relaxation = event.value
                 case ModelBuilt():
                     new = (event.columns, event.rows, event.entries)

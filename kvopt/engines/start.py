@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from formulations.choice import default_formulation
-from formulations.valid.parts import parts_of
+from formulations.valid.idle_gaps import parts_of
 from heuristics.policy import ListPolicy
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
-from kvopt.engines.job import Job, tel_of
+from kvopt.engines.job import EngineJob, tel_of
 from kvopt.engines.split import report_volumes, run_parts
-from kvopt.methods.options import bound_only, format_formulation, read_formulation
-from kvopt.runs.events import Chosen, Event, Relaxation, Report, ScheduleFound
+from kvopt.methods.option_values import bound_only, format_formulation, read_formulation
+from kvopt.runs.events import Chosen, Event, RelaxationSolved, Report, ScheduleFound
 from kvopt.runs.team import RECEIVED
 from schedules import Schedule
 
@@ -85,7 +85,7 @@ def _run_whole(
     shown = format_formulation(formulation, options) if formulation else ""
     if shown and not method.formulation:
         report.send(Chosen(text=shown))
-    job = Job(
+    job = EngineJob(
         instance=instance,
         solver=method.solver,
         formulation=formulation.built(own).declared if formulation else None,
@@ -142,7 +142,7 @@ def _naming(found_by: str, instance: Instance, report: Report) -> Report:
         if isinstance(event, ScheduleFound) and not event.found_by:
             event = event.model_copy(update={"found_by": found_by})
         report.sink(event)
-        if isinstance(event, Relaxation) and event.expected_starts:
+        if isinstance(event, RelaxationSolved) and event.expected_starts:
             order = np.argsort(np.array(event.expected_starts), kind="stable")
             report.schedule(
                 run_in_order(instance, order, RELAXATION_ORDER).starts, RELAXATION_ORDER

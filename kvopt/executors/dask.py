@@ -16,7 +16,7 @@ from kvopt.executors.local import collect_results
 from kvopt.runs.execute import InterruptedRunError, execute, find_difference
 from kvopt.runs.row import make_faulty_row
 from kvopt.runs.task import Finished, Task
-from support.machine import MachineError
+from support.machine_errors import MachineError
 from support.text import one_line
 
 

@@ -11,8 +11,8 @@ from functools import partial
 from kvopt.runs.execute import execute
 from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Finished, Task
-from support.machine import MachineError
-from support.text import counted
+from support.machine_errors import MachineError
+from support.text import plural
 
 
 def run_local(
@@ -59,5 +59,5 @@ def collect_results(
             else:
                 yield finished
     if lost:
-        left = counted(len(lost), "run")
+        left = plural(len(lost), "run")
         raise MachineError(f"{left} not carried out: {lost[0]}; the same command runs the rest")

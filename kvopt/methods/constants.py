@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kvopt.methods.fingerprint import room_files, rooms_of
 from kvopt.methods.method import Method
-from kvopt.methods.sources import parse_file
+from kvopt.methods.python_files import parse_file
 from support.checkout import ROOT
 
 #: Folders whose numbers change schedules or bounds.

@@ -2,7 +2,7 @@
 
 A room is a set of files.  A method's result depends on the files of its rooms alone: an edit in a
 room repeats the methods of that room, and no other.  The digest of a custom file covers the whole
-suite and the file's neighbours (``kvopt.methods.neighbours``).
+suite and the file's neighbours (``kvopt.methods.custom_file_sources``).
 """
 
 from __future__ import annotations
@@ -17,19 +17,28 @@ from functools import cache
 from pathlib import Path
 
 from heuristics.policy import AdvisedPolicy
-from kvopt.methods.engines import engine_of, engines
+from kvopt.methods.custom_file_sources import MOST_BYTES, MOST_FILES, TooMuchError, neighbours
+from kvopt.methods.engine_table import engine_of, engines
 from kvopt.methods.method import Method
-from kvopt.methods.neighbours import MOST_BYTES, MOST_FILES, TooMuchError, neighbours
-from kvopt.methods.sources import file_digest, module_file
+from kvopt.methods.python_files import file_digest, module_file
 from support.checkout import ROOT
 
 #: Files of each room; an engine's file is the room of its name.
 ROOMS = {
     "judging": (
-        *("instances/**/*.py", "schedules/**/*.py", "support/clock.py", "support/compiling.py"),
-        *("kvopt/runs/advice.py", "kvopt/runs/preparing.py", "kvopt/runs/state.py"),
-        *("kvopt/runs/worker.py", "kvopt/runs/in_seconds.py"),
-        *("kvopt/methods/own.py", "kvopt/methods/policy.py", "formulations/valid/volumes.py"),
+        *(
+            "instances/**/*.py",
+            "schedules/**/*.py",
+            "support/build_limit.py",
+            "support/compiling.py",
+        ),
+        *("kvopt/runs/advice.py", "kvopt/runs/preparation.py", "kvopt/runs/state.py"),
+        *("kvopt/runs/worker.py", "kvopt/runs/serving_imports.py"),
+        *(
+            "kvopt/methods/custom_python.py",
+            "kvopt/methods/policy_call.py",
+            "formulations/valid/volumes.py",
+        ),
         *("serving/batch_time/**/*.py", "serving/bounds/loads.py", "serving/deployments.py"),
         *("serving/kv_memory.py", "serving/metrics.py", "serving/slo.py"),
     ),

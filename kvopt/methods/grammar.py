@@ -6,7 +6,7 @@ NAME is an engine, a policy, an installed package's method, or ``file:PATH``, a 
 or program.  Case, ``_`` for ``-`` and blanks around signs do not count.  An engine of models with a
 formulation runs alone, without one after our presolve.  Among several methods ``policies``,
 ``solvers`` and ``answer`` are groups, and a range, ``mine(beta=0..2 step 0.5)``, is one method for
-each value (``kvopt.methods.expansion``).
+each value (``kvopt.methods.parameter_ranges``).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ import numpy as np
 
 from formulations.registry import formulations
 from heuristics.policy import NotApplicableError, Policy
+from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS, Prediction
-from heuristics.registry import policies
-from kvopt.methods.described import Described, OwnCall, described, described_of
-from kvopt.methods.engines import default_engine, engine_of, named_engines
-from kvopt.methods.expansion import expand_ranges
+from kvopt.methods.custom_declaration import Described, OwnCall, described, described_of
+from kvopt.methods.engine_table import default_engine, engine_of, named_engines
 from kvopt.methods.installed import installed_methods
 from kvopt.methods.method import Method
-from kvopt.methods.options import format_call, read_formulation, read_values
-from kvopt.methods.policy import PolicyCall
-from kvopt.methods.sources import file_digest, is_python, parse_file
+from kvopt.methods.option_values import format_call, read_formulation, read_values
+from kvopt.methods.parameter_ranges import expand_ranges
+from kvopt.methods.policy_call import PolicyCall
+from kvopt.methods.python_files import file_digest, is_python, parse_file
 from kvopt.methods.syntax import (
     FILE,
     Arguments,
@@ -46,7 +46,7 @@ from kvopt.methods.syntax import (
     split_methods,
 )
 from kvopt.methods.syntax import MethodError as MethodError
-from kvopt.places import is_own_file, shown
+from kvopt.project_paths import is_own_file, shown_path
 from support.checkout import ROOT
 from support.text import did_you_mean, find_name, unknown_name
 
@@ -210,7 +210,7 @@ def _read_file(parsed: MethodText) -> Method:
         raise MethodError(f"file:{name}: expected a Python file or a program, found none there")
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
-    parsed = replace(parsed, path=shown(found) if is_own_file(found) else found.name)
+    parsed = replace(parsed, path=shown_path(found) if is_own_file(found) else found.name)
     declared: Described | None = Described(found.name, False)
     fault = ""
     if is_python(found):

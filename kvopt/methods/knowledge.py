@@ -8,13 +8,13 @@ from functools import cache
 from typing import Literal
 
 from heuristics.policy import AdvisedPolicy, Policy, RoundPolicy
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from instances import Instance
-from kvopt.methods.described import Described
-from kvopt.methods.engines import named_engines
+from kvopt.methods.custom_declaration import Described
+from kvopt.methods.engine_table import named_engines
 from kvopt.methods.grammar import MethodError, read_method, read_prediction
 from kvopt.methods.method import Method
-from kvopt.methods.options import bound_only
+from kvopt.methods.option_values import bound_only
 from kvopt.methods.syntax import Call, parse_method
 from schedules.evidence import CERTIFICATE, VOLUMES
 

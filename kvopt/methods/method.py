@@ -9,11 +9,11 @@ from typing import Any, Literal
 from formulations.registry import Formulation
 from formulations.registry import Kind as FormulationKind
 from heuristics.policy import AdvisedPolicy
-from kvopt.methods.described import OwnCall
-from kvopt.methods.engines import engine_of
-from kvopt.methods.options import OptionValues, format_formulation
-from kvopt.methods.policy import PolicyCall
-from kvopt.places import is_own_file
+from kvopt.methods.custom_declaration import OwnCall
+from kvopt.methods.engine_table import engine_of
+from kvopt.methods.option_values import OptionValues, format_formulation
+from kvopt.methods.policy_call import PolicyCall
+from kvopt.project_paths import is_own_file
 
 Kind = Literal["auto", "engine", "policy", "file"]
 

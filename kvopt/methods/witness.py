@@ -12,12 +12,12 @@ from formulations.choice import defaults
 from formulations.dp.exact_search import ExactSearch
 from formulations.registry import Formulation
 from kvopt.engines.parts.pyomo_options import KNOWN
-from kvopt.methods.engines import named_engines, proofs
+from kvopt.methods.engine_table import named_engines, proofs
 from kvopt.methods.fingerprint import proof_fingerprint
 from kvopt.methods.grammar import MethodError, read_method, refuse_invented
 from kvopt.methods.knowledge import method_of_row
 from kvopt.methods.method import Method
-from kvopt.methods.options import bound_only, read_formulation
+from kvopt.methods.option_values import bound_only, read_formulation
 from schedules.evidence import CERTIFICATE, Argument, Witness
 
 #: Rooms of code, without the instance and the checker, which all models share.
@@ -29,7 +29,7 @@ _CODE = {
     "formulations.mip.ilp_xy": {"mip"} | _WINDOWS,
     "formulations.mip.ilp_with_cuts": {"mip"} | _STRONG,
     "formulations.mip.ilp_sparse_with_cuts": {"mip"} | _STRONG,
-    "formulations.cp.cpsat": {"cp", "separation"},
+    "formulations.cp.cpsat_model": {"cp", "separation"},
     "formulations.cp.cpsat_strong": {"cp", "separation"} | _STRONG,
     "formulations.dp.counts": {"search"},
     "formulations.dp.forward": _SEARCH | _STRONG,
@@ -67,7 +67,7 @@ def recorded_method(text: str) -> Method:
 
 
 @cache
-def word_counts(method: str) -> bool:
+def trusts_solver(method: str) -> bool:
     """Return whether a method is a solver, ours or of known tolerances, whose own bound counts."""
     read = method_of_row(method)
     if read is None or read.kind not in ("auto", "engine"):

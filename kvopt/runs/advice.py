@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.valid.windows import TIGHTEN_UP_TO, start_windows
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import AdviceError, Setting, run_policy
 from instances import Instance
 from instances.batch_time import BatchTime
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
-from kvopt.methods.policy import PolicyCall
+from kvopt.methods.policy_call import PolicyCall
 from kvopt.runs.events import Event, Note, Report
 from kvopt.runs.task import Task
 from schedules import Schedule
@@ -39,7 +39,7 @@ def run_policy_call(
     return run_policy(call.policy, instance, setting, call.method)
 
 
-def adviser_of(instance: Instance) -> Method:
+def choose_relaxation_method(instance: Instance) -> Method:
     """Return the method that solves the LP relaxation; with many columns, by their generation."""
     rounds, known = _in_rounds(instance), None
     if len(rounds) <= TIGHTEN_UP_TO:
@@ -58,7 +58,7 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     assert task.instance is not None
     instance = _in_rounds(task.instance)
     known = run_policy(policies()["svf"], instance)
-    adviser = adviser_of(instance)
+    adviser = choose_relaxation_method(instance)
     assert adviser.model is not None
     if adviser.solver == "bound":
         from formulations.bounds.lp import coarse_starts  # what few runs need
@@ -74,7 +74,7 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
             raise AdviceError("the LP relaxation was not solved: the time limit")
         return starts
     events: list[Event] = []
-    job = Job(
+    job = EngineJob(
         instance=instance,
         solver=adviser.solver,
         formulation=adviser.model.declared,

@@ -9,11 +9,11 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
-from instances.bulk import instance_columns, instance_of
+from instances.bulk_requests import instance_columns, restore_instance
 from kvopt.runs.events import BoundProved, Event, event_line
 from kvopt.runs.limits import certificate_seconds
-from kvopt.runs.process import Ending, call_apart
-from kvopt.runs.stated_optimum import evaluated
+from kvopt.runs.process import Ending, call_in_process
+from kvopt.runs.stated_optimum import evaluate_document
 from kvopt.runs.supervise import Listener, Snapshot, Supervised
 from kvopt.runs.task import Task
 
@@ -38,7 +38,7 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
     columns = instance_columns(state.instance)
     line = json.dumps((columns, state.batch_time, state.upper_bound, state.certificate))
     with contextlib.suppress(OSError):
-        outcome, events = call_apart(
+        outcome, events = call_in_process(
             "kvopt.runs.certify:evaluate_line", line, limit, task.memory_limit, over=over
         )
         ending = outcome.ending
@@ -59,5 +59,5 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
 def evaluate_line(lines: Iterator[str], channel: socket.socket) -> None:
     """Evaluate the certificate of a line, and send the bound that it proves."""
     columns, *others = json.loads(next(lines))
-    value = evaluated(instance_of(columns), *others)
+    value = evaluate_document(restore_instance(columns), *others)
     channel.sendall(event_line(BoundProved(value=value, source="certificate")).encode())

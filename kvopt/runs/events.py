@@ -58,7 +58,7 @@ class Ready(_Event):
     kind: Literal["ready"] = "ready"
 
 
-class Answer(_Event):
+class DocumentSent(_Event):
     """The answer of a process that runs no method."""
 
     kind: Literal["answer"] = "answer"
@@ -112,7 +112,7 @@ class BoundProved(_Event):
     itself: StrictBool = False
 
 
-class Relaxation(_Event):
+class RelaxationSolved(_Event):
     """A relaxation was solved: its objective, and Σ t·x of each request, as far as known."""
 
     kind: Literal["relaxation"] = "relaxation"
@@ -127,7 +127,7 @@ class Note(_Event):
     text: str
 
 
-class Failure(_Event):
+class MethodFailed(_Event):
     """The reason in one line why a method failed."""
 
     kind: Literal["error"] = "error"
@@ -153,8 +153,8 @@ class Peak(_Event):
     bytes: Count
 
 
-_OfRun = Compiling | OwnFile | Ready | Answer | Failure | Done | Peak
-_OfMethod = Chosen | ModelBuilt | ScheduleFound | BoundProved | Relaxation | Note
+_OfRun = Compiling | OwnFile | Ready | DocumentSent | MethodFailed | Done | Peak
+_OfMethod = Chosen | ModelBuilt | ScheduleFound | BoundProved | RelaxationSolved | Note
 Event = _OfRun | _OfMethod
 _ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
@@ -177,7 +177,7 @@ def ending_note(ending: str, detail: str) -> str:
     return _ENDINGS.get(ending, "").format(detail=detail)
 
 
-def _in_range(kind: type[Done | Relaxation], **values: Any) -> Done | Relaxation:
+def _in_range(kind: type[Done | RelaxationSolved], **values: Any) -> Done | RelaxationSolved:
     """Return an event without values out of range: after an error HiGHS counts −1 nodes."""
     try:
         return kind(**values)
@@ -227,7 +227,7 @@ class Report:
 
     def relaxation(self, value: float | None, expected_starts: Sequence[float] = ()) -> None:
         """Send the objective of a relaxation and the expected starts."""
-        self.send(_in_range(Relaxation, value=value, expected_starts=list(expected_starts)))
+        self.send(_in_range(RelaxationSolved, value=value, expected_starts=list(expected_starts)))
 
     def note(self, text: str) -> None:
         """Send a line that a reader of the result should know."""
@@ -235,7 +235,7 @@ class Report:
 
     def failure(self, text: str, status: FailureStatus = "error") -> None:
         """Send why the method failed."""
-        self.send(Failure(text=text, status=status))
+        self.send(MethodFailed(text=text, status=status))
 
     def done(self, solver: str = "", nodes: int | None = None, **more: Any) -> None:
         """Send that the method has ended; ``more`` are fields of :class:`Done`."""

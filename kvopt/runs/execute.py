@@ -12,7 +12,7 @@ from kvopt.runs.limits import kill_at, limit_of
 from kvopt.runs.row import make_faulty_row, make_row
 from kvopt.runs.supervise import Listener, Snapshot, supervise
 from kvopt.runs.task import Finished, Task
-from support.machine import LACKS, MachineError, lacking
+from support.machine_errors import LACKS, MachineError, describe_shortage
 
 
 class InterruptedRunError(Exception):
@@ -35,7 +35,7 @@ def execute(
     except InterruptedRunError:
         raise
     except Exception as error:
-        if why := lacking(error):
+        if why := describe_shortage(error):
             raise MachineError(why) from None
         # A fault of kvopt does not end the other runs.
         last = extract_tb(error.__traceback__)[-1]

@@ -31,10 +31,10 @@ from typing import Any, NoReturn
 
 import psutil
 
-from kvopt.places import python_path
-from kvopt.runs.linux import adopt_orphans, end_with
+from kvopt.project_paths import python_path
+from kvopt.runs.linux_processes import adopt_orphans, end_with_parent
 from support.checkout import CHECKOUT, ROOT
-from support.machine import LACKS, lacking
+from support.machine_errors import LACKS, describe_shortage
 
 #: Functions that load what forks need, of the server and of the server with numba.
 _REHEARSE, _LOAD_NUMBA = "kvopt.runs.worker:rehearse", "support.compiling:load_compiler"
@@ -192,7 +192,7 @@ def _serve_after(load: str, link: socket.socket) -> NoReturn:
     try:
         _imported(load)()
     except Exception as error:
-        why = lacking(error) or str(error) or type(error).__name__
+        why = describe_shortage(error) or str(error) or type(error).__name__
     _serve(link, why)
 
 
@@ -232,7 +232,7 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
                 else:
                     keepers.add(_fork(_keep, (link, wake, compiler.link), *descriptors))
             except (OSError, MemoryError) as error:
-                _fail(descriptors[0], f"{LACKS}{lacking(error) or error}")
+                _fail(descriptors[0], f"{LACKS}{describe_shortage(error) or error}")
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -275,7 +275,7 @@ def _keep(
     try:
         child = _fork(_run, channel, printed, keeper, (control, wake))
     except OSError as error:
-        _fail(run, f"{LACKS}{lacking(error)}")
+        _fail(run, f"{LACKS}{describe_shortage(error)}")
         os._exit(1)
     # Channel and print-out of the run must end when the run does.
     channel.close()
@@ -340,7 +340,7 @@ def _run(
     os.close(signal.set_wakeup_fd(-1))
     for each in of_keeper:
         each.close()
-    end_with(keeper)
+    end_with_parent(keeper)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

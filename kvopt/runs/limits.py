@@ -42,7 +42,7 @@ def certificate_seconds(task: Task, spent: float, interrupted: bool) -> float:
     return max(1.0, 0.0 if interrupted else left)
 
 
-def deadline_of(started: float, seconds: float, requests: int) -> float:
+def deadline_of_command(started: float, seconds: float, requests: int) -> float:
     """Return when the run of a command must have ended that may take so many seconds in all."""
     return started + seconds - RESERVE_SECONDS - RESERVE_A_REQUEST * requests
 

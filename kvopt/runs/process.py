@@ -18,7 +18,7 @@ import psutil
 
 from kvopt.runs.events import Done, Event, Peak, read_event
 from kvopt.runs.fork_server import fork_process
-from kvopt.runs.memory import MemoryWatch
+from kvopt.runs.memory_watch import MemoryWatch
 
 #: Ends of a process: by itself, at a limit, by a signal or error, by Ctrl-C, or by the parent.
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupted", "stopped"]
@@ -34,7 +34,7 @@ _CHUNK_BYTES, _SENT_BYTES = 1 << 16, 1 << 20
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProcessOutcome:
     """End and cost of a process; ``output`` has the last lines that it printed."""
 
     ending: Ending
@@ -110,7 +110,7 @@ class Process:
                 self._at_its_end |= isinstance(event, Peak)
                 on_event(event)
 
-    def close(self, ending: Ending, on_event: Callable[[Event], None]) -> Outcome:
+    def close(self, ending: Ending, on_event: Callable[[Event], None]) -> ProcessOutcome:
         """Kill the process unless it has finished, and hand over the events that are left."""
         if ending == "finished":
             wait = _EXIT_SECONDS if self._last_word else _GONE_SECONDS
@@ -130,7 +130,7 @@ class Process:
         text = self._output.decode("utf-8", "backslashreplace")
         safe = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
         output = safe.strip("\n")[-_OUTPUT_KEPT:]
-        return Outcome(ending, detail, self.age(), self._memory.peak, output)
+        return ProcessOutcome(ending, detail, self.age(), self._memory.peak, output)
 
     def _drain(self, seconds: float, awaited: list[int], on_event: Callable[[Event], None]) -> None:
         end = time.monotonic() + seconds
@@ -199,9 +199,9 @@ def wait_for(processes: Iterable[Process], seconds: float) -> None:
         owners[descriptor].attend(descriptor, found)
 
 
-def watch(
+def watch_process(
     process: Process, on_event: Callable[[Event], None], over: Callable[[], Ending | None]
-) -> Outcome:
+) -> ProcessOutcome:
     """Let a process run until it has ended, ``over`` says how it must end, or Ctrl-C ends it."""
     ending: Ending | None = None
     try:
@@ -217,7 +217,7 @@ def watch(
     return outcome
 
 
-def call_apart(
+def call_in_process(
     call: str,
     line: str,
     seconds: float,
@@ -226,7 +226,7 @@ def call_apart(
     longest: int = 1 << 20,
     reads: bool = False,
     over: Callable[[], Ending | None] = lambda: None,
-) -> tuple[Outcome, list[Event]]:
+) -> tuple[ProcessOutcome, list[Event]]:
     """Call a function with one line in a process (:class:`Process`); return its end and events."""
     process = Process(call, f"{line}\n", memory_limit, longest, reads=reads)
 
@@ -236,7 +236,7 @@ def call_apart(
         return "time_limit" if process.age() > seconds else over()
 
     events: list[Event] = []
-    return watch(process, events.append, limits), events
+    return watch_process(process, events.append, limits), events
 
 
 def kill_tree(pid: int) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 
 import psutil
 
-from kvopt.places import PACKAGES
-from support.called import own_command
+from kvopt.project_paths import PACKAGES
 from support.checkout import CHECKOUT, ROOT
+from support.current_command import current_command
 
 
 def collect_provenance() -> dict[str, Any]:
@@ -29,7 +29,7 @@ def collect_provenance() -> dict[str, Any]:
         "cpu": _cpu_model(),
         "cores": usable_cores(),
         "ram_gb": round(psutil.virtual_memory().total / 1e9, 1),
-        "command": own_command(),
+        "command": current_command(),
         "finished_utc": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

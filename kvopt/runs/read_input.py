@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from instances import Instance
-from instances.bulk import instance_columns, instance_of
-from kvopt.runs.events import Answer, event_line
-from kvopt.runs.in_seconds import read_input
-from kvopt.runs.process import call_apart
+from instances.bulk_requests import instance_columns, restore_instance
+from kvopt.runs.events import DocumentSent, event_line
+from kvopt.runs.process import call_in_process
+from kvopt.runs.serving_imports import read_input
 
 if TYPE_CHECKING:
     from serving.traces import TraceOptions, TraceReport
@@ -41,13 +41,13 @@ def read_within(
     folder = os.curdir
     with contextlib.suppress(FileNotFoundError):  # an instance of the library needs none
         folder = os.getcwd()
-    outcome, events = call_apart(
+    outcome, events = call_in_process(
         "kvopt.runs.read_input:read", _packed((folder, path, options)), seconds, held,
         longest=_LONGEST, reads=True,
     )  # fmt: skip
     if outcome.ending == "interrupted":
         raise KeyboardInterrupt
-    answers = [each.document for each in events if isinstance(each, Answer)]
+    answers = [each.document for each in events if isinstance(each, DocumentSent)]
     if not answers:
         raise UnreadError(outcome.detail or outcome.ending)
     kind, content, more = _unpacked(answers[0]["packed"])
@@ -55,7 +55,7 @@ def read_within(
         error: Exception = kind.__new__(kind, *content)
         vars(error).update(more)
         raise error
-    return instance_of(content), more
+    return restore_instance(content), more
 
 
 def read(lines: Iterator[str], channel: socket.socket) -> None:
@@ -68,7 +68,7 @@ def read(lines: Iterator[str], channel: socket.socket) -> None:
         answer = None, instance_columns(instance), report
     except Exception as error:
         answer = type(error), error.args, vars(error)
-    channel.sendall(event_line(Answer(document={"packed": _packed(answer)})).encode())
+    channel.sendall(event_line(DocumentSent(document={"packed": _packed(answer)})).encode())
 
 
 def _packed(value: object) -> str:

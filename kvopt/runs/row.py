@@ -6,13 +6,13 @@ import time
 from dataclasses import fields, replace
 from typing import Any
 
-from kvopt.methods.engines import proofs
+from kvopt.methods.engine_table import proofs
 from kvopt.methods.knowledge import knowledge_of
 from kvopt.methods.method import Method
-from kvopt.methods.options import format_numbers
-from kvopt.runs.in_seconds import metrics_of
+from kvopt.methods.option_values import format_numbers
 from kvopt.runs.provenance import collect_provenance
-from kvopt.runs.record import FAILED, Record
+from kvopt.runs.row_columns import FAILED, Record
+from kvopt.runs.serving_imports import metrics_of
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Supervised
 from kvopt.runs.task import Finished, Task

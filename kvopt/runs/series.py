@@ -16,7 +16,7 @@ from kvopt.runs.limits import LEAST_SHARE, share_time
 from kvopt.runs.row import make_faulty_row
 from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Finished, Task
-from support.machine import MachineError
+from support.machine_errors import MachineError
 
 
 @dataclass

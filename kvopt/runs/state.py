@@ -8,16 +8,16 @@ from typing import Any
 
 from formulations.valid.volumes import volume_bound
 from instances import Instance
-from kvopt.methods.engines import proofs
+from kvopt.methods.engine_table import proofs
 from kvopt.runs import events
 from kvopt.runs.events import BoundProved, Done, Event, FailureStatus, ScheduleFound, ending_note
-from kvopt.runs.in_seconds import bounds_kept_tokens
-from kvopt.runs.process import Ending, Outcome
-from kvopt.runs.stated_optimum import dispute, evaluated
+from kvopt.runs.process import Ending, ProcessOutcome
+from kvopt.runs.serving_imports import bounds_kept_tokens
+from kvopt.runs.stated_optimum import evaluate_document, find_dispute
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
 from schedules.gap import gap
-from schedules.model import KEEPS_TOKENS, KEEPS_TOKENS_COVERED, OUTSIDE, better
+from schedules.schedule import KEEPS_TOKENS, KEEPS_TOKENS_COVERED, OUTSIDE, is_better_schedule
 from support.text import one_line
 
 #: Lines of each kind that are kept of a run, and entries of each trace; methods send any number.
@@ -90,7 +90,7 @@ class RunState:
                 return self._take_schedule(event)
             case BoundProved():
                 return self._take_bound(event)
-            case events.Relaxation():
+            case events.RelaxationSolved():
                 if event.value is not None and not self.own:
                     self.relaxation = event.value
                 if len(event.expected_starts) == len(self.instance):
@@ -102,9 +102,9 @@ class RunState:
             case events.ModelBuilt():
                 of_model = event.model_dump(exclude={"kind", "seconds"})
                 self.model = of_model | {"seconds": round(event.seconds, 4)}
-            case events.Failure() if not self.failure:
+            case events.MethodFailed() if not self.failure:
                 self.failure, self.failure_status = one_line(event.text), event.status
-            case events.Note() | events.Failure():
+            case events.Note() | events.MethodFailed():
                 # A second failure may follow from the first.
                 self.add_note(event.text)
             case Done():
@@ -120,7 +120,7 @@ class RunState:
         if one_line(text) not in self.notes:
             _add(self.notes, text)
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: ProcessOutcome) -> None:
         """Take the end of the process, and compare the bound with known values."""
         if outcome.ending != "finished":
             self.ending = outcome.ending
@@ -143,7 +143,7 @@ class RunState:
         if line := own_contradiction(upper, bound, source):
             self.contradictions.append(line)
         proved = self.proved or 0 if self.own else None
-        found = dispute(self.instance, upper, bound, source, self.certificate, proved)
+        found = find_dispute(self.instance, upper, bound, source, self.certificate, proved)
         if found is not None and found.settled:
             self.misstated = found.text
         elif found is not None:
@@ -258,7 +258,7 @@ class RunState:
             else:
                 self._fail_beyond(text)
             return False
-        improves = self.schedule is None or better(schedule, self.schedule)
+        improves = self.schedule is None or is_better_schedule(schedule, self.schedule)
         of_engine = itself and (self.engine_tel is None or schedule.tel < self.engine_tel)
         if not improves and not of_engine:
             return False
@@ -333,7 +333,7 @@ class RunState:
             return self.raise_bound(event.value, event.source)
         raised = self.raise_bound(min(event.value, self._volumes), VOLUMES, event.seconds)
         if event.certificate and (kind := event.certificate.get("kind")) in AT_ONCE:
-            proved = evaluated(self.instance, self.batch_time, None, event.certificate)
+            proved = evaluate_document(self.instance, self.batch_time, None, event.certificate)
             raised = self.raise_bound(proved, f"{CERTIFICATE}{kind}", event.seconds) or raised
         if event.value > max(self.lower_bound or 0, self.claimed_bound or 0):
             self.claimed_bound = event.value

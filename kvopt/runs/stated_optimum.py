@@ -6,12 +6,12 @@ from typing import Any
 
 from formulations.valid.volumes import volume_bound
 from instances import Instance
-from kvopt.runs.in_seconds import evaluate_certificate
+from kvopt.runs.serving_imports import evaluate_rates_document
 from schedules import evidence
 from schedules.evidence import Dispute
 
 
-def dispute(
+def find_dispute(
     instance: Instance,
     tel: int | None,
     lower_bound: int | None,
@@ -31,12 +31,12 @@ def dispute(
     # Certificates take time: not for a bound that the statement allows.
     if lower_bound is not None and lower_bound > stated:
         if proved is None:
-            proved = evaluated(instance, "", tel, certificate)
+            proved = evaluate_document(instance, "", tel, certificate)
         certified = max(volume_bound(instance), proved)
-    return evidence.dispute(stated, tel, lower_bound, bound_source, certified)
+    return evidence.find_dispute(stated, tel, lower_bound, bound_source, certified)
 
 
-def evaluated(
+def evaluate_document(
     instance: Instance, batch_time: str, tel: int | None, document: dict[str, Any] | None
 ) -> int:
     """Return the bound that a certificate proves in integers, in the unit of the TEL; else 0.
@@ -48,17 +48,17 @@ def evaluated(
         return 0
     # Few runs have a certificate.
     from formulations.certificates.budget import CertificateError
-    from formulations.certificates.certificate import evaluate
+    from formulations.certificates.certificate_evaluation import evaluate_certificate
     from formulations.certificates.certificate_file import read_certificate
 
     try:
         if batch_time:
-            return evaluate_certificate(instance, batch_time, document)
+            return evaluate_rates_document(instance, batch_time, document)
         certificate = read_certificate(document)
         assumed = certificate.upper_bound
         # The premise, a schedule, must hold.
         if assumed is not None and (tel is None or tel > assumed):
             return 0
-        return evaluate(instance, certificate)
+        return evaluate_certificate(instance, certificate)
     except CertificateError:
         return 0

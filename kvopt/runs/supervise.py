@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from heuristics.compiled import pays
+from heuristics.kernel_compiler import compiling_pays
 from kvopt.runs.events import Compiling, Event, OwnFile, Ready
-from kvopt.runs.process import Ending, Outcome, Process, watch
+from kvopt.runs.process import Ending, Process, ProcessOutcome, watch_process
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Task
 
@@ -43,7 +43,7 @@ class Supervised:
     """A run that has ended; seconds to the end of its imports (with compiling), and after it."""
 
     state: RunState
-    outcome: Outcome
+    outcome: ProcessOutcome
     start_seconds: float
     seconds: float
     compiling: float = 0.0
@@ -69,7 +69,7 @@ def supervise(
     own = method.kind == "file"
     state = RunState(task.instance, method.text, own=own, batch_time=task.batch_time)
     run = _Run(process_of(task), state, limit, kill_at, stop or threading.Event(), listen)
-    outcome = watch(run.process, run.take, run.over)
+    outcome = watch_process(run.process, run.take, run.over)
     if run.process.strange:
         state.add_note(f"{run.process.strange} lines on its channel were no events")
     run.show()
@@ -83,7 +83,7 @@ def process_of(task: Task) -> Process:
     method, n = task.method, len(task.instance)
     kernels = method.call is not None and (method.advised or method.call.policy.warm_up is not None)
     compiles = method.kind == "engine" and method.solves in ("bound", "search")
-    compiler = kernels or (bool(task.code) and (compiles or pays(n)))
+    compiler = kernels or (bool(task.code) and (compiles or compiling_pays(n)))
     longest = _LONGEST_LINE + _BYTES_A_REQUEST * n
     return Process(WORKER, task.to_line(), task.memory_limit, longest, compiler)
 

@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from instances import Instance
-from instances.bulk import instance_columns, instance_of
+from instances.bulk_requests import instance_columns, restore_instance
+from kvopt.checked_numbers import TIME_LIMIT
 from kvopt.methods.grammar import method_of_document
 from kvopt.methods.method import Method
-from kvopt.ranges import TIME_LIMIT
-from kvopt.runs.record import Record
+from kvopt.runs.row_columns import Record
 from schedules import Schedule, Status
 
 
@@ -91,7 +91,7 @@ class Task:
         """
         record = json.loads(line)
         columns = record["instance"]
-        instance = None if columns is None else instance_of(columns)
+        instance = None if columns is None else restore_instance(columns)
         method = method_of_document(record["method"])
         read = {"instance": instance, "method": method, "outputs": tuple(record["outputs"])}
         return Task(**(record | read))

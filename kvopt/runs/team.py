@@ -14,7 +14,7 @@ from functools import partial
 
 from kvopt.methods.method import Method
 from kvopt.runs.events import Event
-from kvopt.runs.process import POLL_SECONDS, Ending, Outcome, Process, wait_for
+from kvopt.runs.process import POLL_SECONDS, Ending, Process, ProcessOutcome, wait_for
 from kvopt.runs.supervise import process_of
 from kvopt.runs.task import Task
 
@@ -23,21 +23,21 @@ _GRACE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class Stop:
+class StopMethod:
     """An answer to an event: stop every process that works on a method."""
 
     method: Method
 
 
 @dataclass(frozen=True)
-class Tell:
+class SendSchedule:
     """An answer to an event: send every process a better schedule, by its starts."""
 
     starts: list[int]
 
 
 #: The next action of a team.
-Order = Task | Stop | Tell
+Order = Task | StopMethod | SendSchedule
 
 
 class _Received:
@@ -65,7 +65,7 @@ def run_team(
     finished: Callable[[], bool],
     on_tick: Callable[[], Sequence[Order]] = tuple,
     on_end: Callable[[Task], Sequence[Order]] = lambda _: (),
-) -> list[Outcome]:
+) -> list[ProcessOutcome]:
     """Run tasks until all have ended, the deadline is over, or ``finished`` says so.
 
     ``on_event`` receives every event, ``on_end`` every task that ended by itself or at its memory
@@ -74,7 +74,7 @@ def run_team(
     """
     waiting: list[Order] = list(tasks)
     running: dict[Process, Task] = {}
-    outcomes: list[Outcome] = []
+    outcomes: list[ProcessOutcome] = []
 
     def deliver(task: Task, event: Event) -> None:
         waiting.extend(on_event(task, event))
@@ -86,7 +86,7 @@ def run_team(
     def obey(order: Order) -> None:
         if isinstance(order, Task):
             running[process_of(order)] = order
-        elif isinstance(order, Tell):
+        elif isinstance(order, SendSchedule):
             for process in running:
                 process.send(json.dumps(order.starts))
         else:

@@ -20,18 +20,18 @@ from pathlib import Path
 from typing import NoReturn
 
 from heuristics.policy import NotApplicableError
-from heuristics.rounds import EndlessLoopError
+from heuristics.round_driver import EndlessLoopError
 from heuristics.simulator import AdviceError
 from instances import Instance, Request
+from kvopt.methods.custom_python import OwnMethodError
 from kvopt.methods.grammar import read_method
-from kvopt.methods.own import OwnMethodError
-from kvopt.runs.events import Compiling, Event, Failure, Peak, Report, event_line
+from kvopt.runs.events import Compiling, Event, MethodFailed, Peak, Report, event_line
 from kvopt.runs.fork_server import serve_below
-from kvopt.runs.preparing import prepare
+from kvopt.runs.preparation import prepare
 from kvopt.runs.task import Task
 from kvopt.runs.team import RECEIVED
 from support.compiling import CLOCK, load_compiler
-from support.machine import LACKS, lacking
+from support.machine_errors import LACKS, describe_shortage
 from support.text import one_line
 
 
@@ -84,19 +84,19 @@ def _work(task: Task, lines: Iterator[str], channel: socket.socket, report: Repo
     begin(task, report)
 
 
-def describe_failure(error: BaseException) -> Failure:
+def describe_failure(error: BaseException) -> MethodFailed:
     """Return the event of an error that ends a method; the row keeps the printed traceback."""
     if isinstance(error, MemoryError):
-        return Failure(text="out of memory", status="memory_limit")
+        return MethodFailed(text="out of memory", status="memory_limit")
     if isinstance(error, NotApplicableError | EndlessLoopError | AdviceError):
-        return Failure(text=str(error), status="no_solution")
+        return MethodFailed(text=str(error), status="no_solution")
     if isinstance(error, OwnMethodError):
         if error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
-        return Failure(text=str(error))
+        return MethodFailed(text=str(error))
     traceback.print_exception(error)
-    if why := lacking(error):
-        return Failure(text=f"{LACKS}{why}")
+    if why := describe_shortage(error):
+        return MethodFailed(text=f"{LACKS}{why}")
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}:{last.lineno}"
-    return Failure(text=one_line(f"{where}: {type(error).__name__}: {error}"))
+    return MethodFailed(text=one_line(f"{where}: {type(error).__name__}: {error}"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
-from kvopt.runs.record import columns
+from kvopt.runs.row_columns import row_columns
 from kvopt.store.location import StoreError
 
 #: Seconds that a statement waits for another connection that writes.
@@ -18,7 +18,7 @@ _SECONDS_BETWEEN = 0.02
 _TYPES = {str: "TEXT", int: "BIGINT", float: "FLOAT"}
 _RUNS = ", ".join(
     f"{each.name} {_TYPES.get(each.kind, 'JSON')}{'' if each.optional else ' NOT NULL'}"
-    for each in columns()
+    for each in row_columns()
 )
 #: One row a run; the instances as they were run; gzip'd JSON of schedules and certificates.
 _TABLES = f"""
@@ -108,7 +108,7 @@ def _read_tables(connection: sqlite3.Connection, path: Path) -> set[str]:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     if "runs" in tables:
         there = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
-        known = {column.name for column in columns()}
+        known = {column.name for column in row_columns()}
         for word, others in (("no", known - there), ("a column", there - known)):
             if others:
                 raise StoreError(

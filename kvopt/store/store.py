@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 
-from instances.files import instance_document
-from kvopt.runs.record import Column, columns
+from instances.instance_files import instance_document
+from kvopt.runs.row_columns import RowColumn, row_columns
 from kvopt.runs.task import Finished
 from kvopt.store.database import SECONDS_TO_WAIT, open_database
 from kvopt.store.location import StoreError, store_path
-from schedules.files import parse_schedule, schedule_document
-from support.inputs import LARGEST as LARGEST_FILE
-from support.inputs import LARGEST_CERTIFICATE
+from schedules.schedule_files import parse_schedule, schedule_document
+from support.input_files import LARGEST as LARGEST_FILE
+from support.input_files import LARGEST_CERTIFICATE
 from support.text import one_line
 
 if TYPE_CHECKING:
@@ -122,13 +122,13 @@ class Store:
             return list(zip(*cells, strict=True))
 
     def rows(self, keys: Collection[str] | None = None, *, traces: bool = True) -> pd.DataFrame:
-        """Return the runs as a sorted table with the columns of ``kvopt.runs.record``.
+        """Return the runs as a sorted table with the columns of ``kvopt.runs.row_columns``.
 
-        Nothing is judged: :func:`kvopt.store.belief.judged` adds the proved bounds.
+        Nothing is judged: :func:`kvopt.store.proved_bounds.judge_rows` adds the proved bounds.
         """
         import pandas as pd  # half a second
 
-        names = [column.name for column in columns() if traces or not column.trace]
+        names = [column.name for column in row_columns() if traces or not column.trace]
         among = ("TRUE", []) if keys is None else (f"key {_AMONG}", [json.dumps([*keys])])
         with self._one_line("read"):
             # pd.read_sql reads integers with gaps as floats, which lose digits beyond 2**53.
@@ -143,11 +143,11 @@ class Store:
 
     def _read(
         self, names: Collection[str], where: str, values: list[str]
-    ) -> Iterator[tuple[Column, list[Any]]]:
+    ) -> Iterator[tuple[RowColumn, list[Any]]]:
         """Yield some columns of the runs with their values; JSON is parsed."""
         query = f"SELECT {', '.join(names)} FROM runs WHERE {where}"
         rows = self._connection.execute(query, values).fetchall()
-        known = {column.name: column for column in columns()}
+        known = {column.name: column for column in row_columns()}
         for place, name in enumerate(names):
             column = known[name]
             cells = [row[place] for row in rows]
@@ -224,7 +224,7 @@ def _storable(value: Any) -> Any:
     return value
 
 
-def checked(column: Column, values: list[Any]) -> list[Any]:
+def checked(column: RowColumn, values: list[Any]) -> list[Any]:
     """Return texts, lists and objects of a column, or raise a ValueError for another kind.
 
     The type of the column checks numbers.

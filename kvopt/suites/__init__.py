@@ -1,6 +1,6 @@
 """Suites: small TOML files that say which methods run on which instances, and their reader."""
 
-from kvopt.suites.sources import Loaded, Source, file_source, load, read_source
+from kvopt.suites.instance_sources import Loaded, Source, file_source, load, read_source
 from kvopt.suites.suite import Section, Suite, SuiteError, read_suite, suites
 
 __all__ = [

@@ -19,20 +19,20 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapt
 from instances import Instance
 from instances.batch_time import BatchTime, parse_batch_time
 from instances.families import families
-from instances.families.build import check_ranges
-from instances.ladder import drawn_rung
-from instances.named import FOLDER as LIBRARY
-from instances.named import may_be_instance, rungs
+from instances.families.family_tools import check_ranges
+from instances.instance_names import FOLDER as LIBRARY
+from instances.instance_names import find_rungs, may_be_instance
+from instances.ladder import draw_rung
+from kvopt.checked_numbers import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END, TIME_LIMIT
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.method import Method
-from kvopt.methods.options import read_formulation, switched
-from kvopt.places import shown
-from kvopt.ranges import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_END, TIME_LIMIT
-from kvopt.suites.sources import Source, Value, arriving_source, draw_source, file_source
+from kvopt.methods.option_values import read_formulation, switched
+from kvopt.project_paths import shown_path
+from kvopt.suites.instance_sources import Source, Value, arriving_source, draw_source, file_source
 from serving.traces import TraceOptions
 from serving.traces.reading import is_instance_file
-from support.inputs import read_text
-from support.jsonfile import first_fault
+from support.input_files import read_text
+from support.json_files import describe_first_fault
 from support.text import did_you_mean, one_line, unknown_name
 
 FOLDER = Path(__file__).parent
@@ -125,8 +125,8 @@ class _File(BaseModel):
 class Section:
     """Runs of every method on every instance with every seed.
 
-    The sources are unread (:func:`kvopt.suites.sources.load`).  Without methods the instances have
-    their defaults (``kvopt.sweeps.plan``).
+    The sources are unread (:func:`kvopt.suites.instance_sources.load`).  Without methods the
+    instances have their defaults (``kvopt.sweeps.plan``).
 
     Seeds are 0..seeds − 1, for methods or predictions that draw.  Limits are of one run: seconds,
     gigabytes (None for no limit), threads.  Without a batch time instances in seconds have the
@@ -176,7 +176,7 @@ def read_suite(name_or_path: str | Path) -> Suite:
     try:
         file = _File.model_validate(_parse(path))
     except ValidationError as error:
-        raise SuiteError(f"{path}: {first_fault(error, tags=_TAGS)}") from None
+        raise SuiteError(f"{path}: {describe_first_fault(error, tags=_TAGS)}") from None
     except RecursionError:
         raise SuiteError(f"{path}: expected a suite, found too deep a nesting") from None
     except (OSError, ValueError) as error:
@@ -240,13 +240,13 @@ def _trace_sources(path: Path, entry: _Trace) -> Iterator[Source]:
         raise ValueError(f"expected a trace next to the suite, found none: {entry.trace!r}")
     if is_instance_file(file):
         raise ValueError(f"expected a trace, found an instance file: {entry.trace!r}")
-    name = shown(file)
+    name = shown_path(file)
     yield replace(file_source(file, name, options), name=f"{name} ({options.memory}, {options})")
 
 
 def _file_sources(path: Path, pattern: str) -> Iterator[Source]:
     of_suite = pattern.startswith(("./", "../"))
-    if not of_suite and (names := rungs(Path(pattern))):
+    if not of_suite and (names := find_rungs(Path(pattern))):
         return (Source(name, partial(_read_rung, name)) for name in names)
     base = path.parent if of_suite else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
@@ -254,11 +254,11 @@ def _file_sources(path: Path, pattern: str) -> Iterator[Source]:
     files = [file for file in files if file.suffix == ".json" and file.is_file()]
     if not files:
         raise ValueError(f"{pattern!r} matches no file in {os.path.relpath(base)}/")
-    return (file_source(file, shown(file)) for file in files)
+    return (file_source(file, shown_path(file)) for file in files)
 
 
 def _read_rung(name: str) -> tuple[Instance, None]:
-    return drawn_rung(name), None
+    return draw_rung(name), None
 
 
 def _drawn_sources(draw: _Draw) -> Iterator[Source]:
@@ -296,7 +296,9 @@ def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
         try:
             TypeAdapter(types[key]).validate_python(value, strict=True)
         except ValidationError as error:
-            raise ValueError(f"family {draw.family!r}, {key}: {first_fault(error)}") from None
+            raise ValueError(
+                f"family {draw.family!r}, {key}: {describe_first_fault(error)}"
+            ) from None
     try:
         check_ranges(generate, draw.set)
     except ValueError as error:

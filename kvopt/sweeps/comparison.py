@@ -21,19 +21,19 @@ from kvopt.executors.local import run_local
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import shown_methods
-from kvopt.progress import Display
+from kvopt.run_progress import Display
 from kvopt.runs.task import Task
 from kvopt.store import Store
-from kvopt.store.belief import believed_rows, judged
 from kvopt.store.location import store_files
+from kvopt.store.proved_bounds import believed_rows, judge_rows
 from kvopt.suites import Section, Source, read_source
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
-from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
+from kvopt.sweeps.sweep_inputs import InputError, Wishes, read_inputs
 from schedules.evidence import bounds_hold
 from schedules.gap import gaps
 from serving.metrics import METRICS
-from support.outputs import written_paths
+from support.output_files import written_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,11 +88,11 @@ def comparison(
         warnings.warn(line, stacklevel=3)
     if not tasks:
         raise InputError("expected a method, found none")
-    with carried_out(tasks, store, jobs, progress) as ran:
+    with run_sweep(tasks, store, jobs, progress) as ran:
         if ran.left:
             line = f"interrupted: {ran.left} of {len(tasks)} runs are missing"
             warnings.warn(line, stacklevel=3)
-        rows = judged(ran.rows.reset_index(), ran.store).set_index("key")
+        rows = judge_rows(ran.rows.reset_index(), ran.store).set_index("key")
     for line in alarms(list(ran.shown.values())):
         warnings.warn(f"A METHOD IS WRONG: {line}", stacklevel=3)
     return _table(rows, ran.shown)
@@ -109,7 +109,7 @@ class SweepResult:
 
 
 @contextmanager
-def carried_out(
+def run_sweep(
     tasks: Sequence[Task], location: str | Path | None, jobs: int, progress: bool
 ) -> Generator[SweepResult, None, None]:
     """Run the runs that a store lacks, and hold it open; None means a temporary store."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from kvopt.methods.knowledge import policy_name, shown_method, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.store import Store
-from schedules.evidence import Statement, alarming, contradictions, keeps_tokens
-from schedules.model import easier_by
+from schedules.evidence import BoundStatement, contradictions, keeps_tokens, proves_method_wrong
+from schedules.schedule import reason_easier
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RunSummary:
     @property
     def alarming(self) -> bool:
         """Return whether the run itself proves its method wrong."""
-        return alarming(self.status, self.detail)
+        return proves_method_wrong(self.status, self.detail)
 
 
 def run_summaries(store: Store, keys: Collection[str] | None) -> list[RunSummary]:
@@ -57,7 +57,7 @@ def run_summaries(store: Store, keys: Collection[str] | None) -> list[RunSummary
     methods = {run.method for run in runs}
     may_keep = {each for each in methods if is_own(each) or policy_name(each) in keeping}
     asked = [run.key for run in runs if run.method in may_keep and run.tel is not None]
-    kept = {key: bool(easier_by(document)) for key, document in store.schedules(asked)}
+    kept = {key: bool(reason_easier(document)) for key, document in store.schedules(asked)}
     return [
         replace(
             run,
@@ -77,12 +77,12 @@ def alarms(runs: Sequence[RunSummary]) -> list[str]:
     for together in of_instance.values():
         found = contradictions(
             [
-                Statement(run.tel, f"{run.shown}, seed {run.seed}")
+                BoundStatement(run.tel, f"{run.shown}, seed {run.seed}")
                 for run in together
                 if run.tel is not None and not run.keeps_tokens
             ],
             [
-                Statement(bound, run.run)
+                BoundStatement(bound, run.run)
                 for run in together
                 for bound in (run.lower_bound, run.claimed_bound)
                 if bound is not None

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kvopt.progress import counts
-from kvopt.runs.record import FAILED
+from kvopt.run_progress import count_text
+from kvopt.runs.row_columns import FAILED
 from kvopt.runs.task import Task
 from kvopt.sweeps.contradictions import RunSummary
 from support.text import one_line
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedMethod:
     """A method that failed on some of its ``runs``."""
 
     runs: int
@@ -29,7 +29,7 @@ class Failure:
         """Return one line: the number of runs, the statuses, the first reason and its output."""
         first = self.failed[0]
         share = "all" if self.on_all else f"{len(self.failed)} of {self.runs}"
-        statuses = counts(Counter(run.status for run in self.failed))
+        statuses = count_text(Counter(run.status for run in self.failed))
         last = one_line(output.strip().rpartition("\n")[2])
         printed = f"; its output ends: {last}" if last and last not in first.detail else ""
         return (
@@ -38,7 +38,7 @@ class Failure:
         )
 
 
-def failures(runs: Iterable[RunSummary], tasks: Sequence[Task]) -> list[Failure]:
+def failures(runs: Iterable[RunSummary], tasks: Sequence[Task]) -> list[FailedMethod]:
     """Return the methods that failed on some run, in the order of the sweep."""
     of_key = {run.key: run for run in runs}
     of_method: dict[str, list[RunSummary]] = {}
@@ -47,12 +47,13 @@ def failures(runs: Iterable[RunSummary], tasks: Sequence[Task]) -> list[Failure]
         if runnable and task.key in of_key:
             of_method.setdefault(task.method.text, []).append(of_key[task.key])
     found = [
-        Failure(len(each), [run for run in each if _failed(run)]) for each in of_method.values()
+        FailedMethod(len(each), [run for run in each if _failed(run)])
+        for each in of_method.values()
     ]
     return [failure for failure in found if failure.failed]
 
 
-def unread(tasks: Iterable[Task]) -> tuple[list[str], list[Task]]:
+def split_unread(tasks: Iterable[Task]) -> tuple[list[str], list[Task]]:
     """Return one line for every instance that cannot be read, and the tasks of all others."""
     faults, others = {}, []
     for task in tasks:

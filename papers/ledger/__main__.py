@@ -7,7 +7,7 @@ from pathlib import Path
 
 from papers.ledger.ledger_pages import errata_text, index_text, paper_text
 from papers.ledger.statements import FOLDER, papers
-from support.command import Generated, generating
+from support.command import Generated, generating_command
 
 
 def generate_pages() -> dict[Path, str]:
@@ -23,7 +23,7 @@ def _generated() -> Generated:
     return generate_pages(), FOLDER.glob("*.md")
 
 
-main = generating("python -m papers.ledger", _generated)
+main = generating_command("python -m papers.ledger", _generated)
 
 
 if __name__ == "__main__":

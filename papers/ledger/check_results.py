@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import DEFAULT_SETTING, Setting, run_policy
 from instances import Instance, Request
 from schedules import Schedule, Verdict, check_schedule, make_schedule

@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from papers.ledger.check_results import CheckedSchedule, CheckResult, run_check
 from papers.ledger.statements import StatementVerdict, papers, statements
-from support.progress import telling
+from support.progress import count_progress
 from support.usage import UsageError
 
 #: Most printed starts of a schedule.
@@ -68,7 +68,11 @@ def _schedule(drawn: CheckedSchedule) -> str:
 
 
 def _draw(name: str, shown: CheckResult, plot: str) -> None:
-    from schedules.picture import pair_picture, picture_of, save_picture  # loads matplotlib
+    from schedules.schedule_picture import (
+        pair_picture,
+        picture_of,
+        save_picture,
+    )  # loads matplotlib
 
     if not shown.drawn:
         raise UsageError(f"--plot: the check of {name} shows no schedule")
@@ -89,7 +93,7 @@ def recompute_all() -> int:
     """Compute every check; print its verdict and the agreement; return the exit code."""
     checks = {name: row for name, row in statements().items() if row.check}
     wrong = 0
-    for name, row in telling(checks.items(), "checks"):
+    for name, row in count_progress(checks.items(), "checks"):
         began = time.perf_counter()
         agreed = agrees(row.verdict, run_check(name.split()[0], row.check))
         wrong += not agreed

@@ -14,10 +14,10 @@ import pytest
 from scipy.stats import lognorm
 
 from heuristics.batching.swap import improve_by_swaps
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances.families import total_trap
-from instances.families.fitted import LOGNORMAL_OUTPUT, LOGNORMAL_PROMPT, LONGEST, Lognormal
+from instances.families.fitted_lengths import LOGNORMAL_OUTPUT, LOGNORMAL_PROMPT, LONGEST, Lognormal
 from papers.ledger.check_results import arriving, by_starts, refused, together
 from papers.ledger.checks.j1 import look_ahead
 from tests.oracles.brute_force import brute_force_optimum

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kvopt.store.export import export_rows
+from kvopt.store.row_files import export_rows
 from kvopt.suites import read_suite
 from kvopt.sweeps.plan import plan
 from papers import __main__ as command
@@ -47,7 +47,7 @@ from papers.span import (
     span_text,
 )
 from reports import freshness
-from reports.nightly.rows import RowsError, typed
+from reports.nightly.night_rows import RowsError, typed
 from tests.reports.synthetic import digest, frame, record
 
 

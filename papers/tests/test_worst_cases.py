@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import read_instance
-from instances.named import library_files
-from instances.worst_cases import (
+from instances.instance_names import library_files
+from instances.worst_case_rows import (
     Triple,
     Worst,
+    format_worst_cases,
     read_rows,
-    rows_text,
     worst_case_instances,
     worst_of_each,
 )
@@ -97,7 +97,7 @@ def test_rows_are_what_they_say() -> None:
 def test_rows_are_derived_again(n: int, memory: int, latest: int) -> None:
     """All instances of a size anew."""
     kept = [row for row in ROWS if row.size == (n, memory, latest)]
-    assert rows_text(worst(n, memory, latest)) == rows_text(kept)
+    assert format_worst_cases(worst(n, memory, latest)) == format_worst_cases(kept)
 
 
 def test_the_library_has_the_worst_of_each_policy() -> None:

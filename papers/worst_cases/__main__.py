@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from instances.worst_cases import ROWS, read_rows, rows_text
+from instances.worst_case_rows import ROWS, format_worst_cases, read_rows
 from papers.worst_cases.exhaustive import worst
 from papers.worst_cases.ratio_page import figures, page_text
 from support.checkout import require_checkout
-from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
-from support.committed import regenerate
-from support.jsonfile import write_text
+from support.command import CHECK_OPTION, QUIET_OPTION, Command, CommandOptions, option
+from support.generated_files import regenerate
+from support.json_files import write_text
 from support.usage import UsageError
 
 _PROGRAM = "python -m papers.worst_cases"
@@ -37,7 +37,7 @@ def _size(text: str) -> tuple[int, int, int]:
 )
 @CHECK_OPTION
 @QUIET_OPTION
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Write the page of the exact worst ratios from the committed rows."""
     if options.run and options.check:
         raise UsageError("--run: not allowed with --check")
@@ -45,7 +45,7 @@ def main(options: Options) -> int:
     if options.run:
         require_checkout("--check writes nothing")
         rows = [row for row in rows if row.size != options.run] + worst(*options.run)
-        write_text(ROWS, rows_text(rows))
+        write_text(ROWS, format_worst_cases(rows))
     if not options.check:
         for slug, svg in figures(rows).items():
             write_text(FOLDER / f"{slug}.svg", svg)

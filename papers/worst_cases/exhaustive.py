@@ -11,9 +11,9 @@ from functools import cache
 from itertools import combinations_with_replacement, permutations
 
 from heuristics.policy import AdvisedPolicy
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
-from instances.worst_cases import Triple, Worst
+from instances.worst_case_rows import Triple, Worst
 from papers.ledger.check_results import arriving
 
 #: Policies that know the outputs, draw nothing, and differ from one another.

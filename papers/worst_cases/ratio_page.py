@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.patches import Rectangle
 
-from instances.worst_cases import Worst, worst_of_each
+from instances.worst_case_rows import Worst, worst_of_each
 from papers.worst_cases.exhaustive import POLICIES, left_out
 from reports import markdown
 from reports.figures.style import COLOURS, INK, drawing

@@ -12,8 +12,8 @@ import pandas as pd
 import seaborn as sns
 
 from formulations.registry import RELAXED
-from kvopt.store.export import ExportError
-from kvopt.store.export import read_rows as stored_rows
+from kvopt.store.row_files import ExportError
+from kvopt.store.row_files import read_rows as stored_rows
 from kvopt.suites import read_suite
 from kvopt.suites.suite import SWITCHES
 from reports.figures.style import drawing
@@ -21,9 +21,9 @@ from reports.formulas import shifted_geometric_mean
 from reports.freshness import origin_text, stale_rows, to_be_stated
 from reports.markdown import page_text, pipe_table, table_text
 from reports.table import Column, Table
-from support.command import CHECK_OPTION, Command, Options
-from support.committed import regenerate
-from support.jsonfile import write_text
+from support.command import CHECK_OPTION, Command, CommandOptions
+from support.generated_files import regenerate
+from support.json_files import write_text
 
 FOLDER = Path(__file__).parent
 ROWS = FOLDER / "rows.csv"
@@ -341,7 +341,7 @@ def turned_options(name: str, base: str) -> str:
     codes="0 done; 1 --check found a stale page; 2 bad usage or rows",
 )
 @CHECK_OPTION
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Build the ablation page from its rows."""
     rows = read_rows(ROWS)
     # With the runs of relaxations, which are in the rows of their programs.

@@ -14,10 +14,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, NullFormatter
 
-from schedules.picture import THEME
+from schedules.schedule_picture import THEME
 from serving.answer import BASE
 from support.drawing import image, own_style
-from support.outputs import fault
+from support.output_files import describe_error
 from support.text import cut_middle
 from support.usage import complain
 
@@ -116,7 +116,7 @@ def try_drawing(what: str, draw: Callable[[], Drawing | None]) -> Drawing | None
     try:
         return draw()
     except Exception as error:
-        complain(what, f"could not be drawn: {fault(error)}")
+        complain(what, f"could not be drawn: {describe_error(error)}")
         return None
 
 

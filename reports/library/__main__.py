@@ -11,22 +11,29 @@ import pandas as pd
 
 from kvopt.best_known import RegistryError, known_values, read_registry
 from kvopt.best_known.entry import Registry
-from kvopt.best_known.registry import stale_proofs
+from kvopt.best_known.registry_folder import stale_proofs
 from kvopt.store import StoreError
-from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
+from kvopt.store.row_files import ExportError, documents, read_rows
 from reports import markdown
-from reports.folder import check_place, write_files
 from reports.freshness import to_be_stated
 from reports.library import MOST_PICTURES
 from reports.library.sentence import proofs, runs, stale_of, state
 from reports.markdown import sentence_text
 from reports.page_parts import Part
+from reports.report_folder import check_place, write_files
 from reports.tables.library_values import family_table, library_table
-from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, count_option, option
-from support.committed import regenerate
-from support.outputs import OutputError
-from support.text import counted
+from support.command import (
+    CHECK_OPTION,
+    QUIET_OPTION,
+    Command,
+    CommandOptions,
+    count_option,
+    option,
+)
+from support.generated_files import regenerate
+from support.output_files import OutputError
+from support.text import plural
 from support.usage import UsageError
 
 FOLDER = Path(__file__).parent
@@ -81,7 +88,7 @@ def page_text(registry: Registry, stale: int) -> str:
 @option("--html", "DIR", "write sortable pages and their files there", Path)
 @option("--store", "FILE", "with --html: runs that the instances' pages show too")
 @count_option("--pictures", MOST_PICTURES, "with --html: most pictures of schedules")
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Write the library's page in the checkout, or all of it as HTML elsewhere."""
     registry = read_registry()
     if registry is None:
@@ -97,7 +104,7 @@ def main(options: Options) -> int:
     return regenerate(_PROGRAM, wanted, wanted, check=options.check)
 
 
-def _write_site(registry: Registry, options: Options) -> int:
+def _write_site(registry: Registry, options: CommandOptions) -> int:
     # Loads the drawing: a second.
     from reports.library.library_site import SITE, library_pages
 
@@ -106,7 +113,7 @@ def _write_site(registry: Registry, options: Options) -> int:
     frame = read_rows(options.store) if options.store else pd.DataFrame()
     with documents(options.store) as store:
         files = library_pages(registry, known_values(), frame, store, options.pictures)
-    print(f"{counted(len(write_files(options.html, files, SITE)), 'file')} in {options.html}")
+    print(f"{plural(len(write_files(options.html, files, SITE)), 'file')} in {options.html}")
     return 0
 
 

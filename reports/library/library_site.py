@@ -8,24 +8,24 @@ from typing import Any
 
 import pandas as pd
 
-from instances.files import format_instance, instance_document
-from instances.named import FOLDER as INSTANCES
+from instances.instance_files import format_instance, instance_document
+from instances.instance_names import FOLDER as INSTANCES
 from kvopt.best_known.entry import Registry
-from kvopt.best_known.files import proof_file
-from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
-from kvopt.best_known.registry import stale_proofs
+from kvopt.best_known.known_instances import LibraryInstance, WithLadder, library_by_hash
+from kvopt.best_known.registry_files import proof_file
+from kvopt.best_known.registry_folder import stale_proofs
 from reports import html
-from reports.folder import Kind
 from reports.library.sentence import runs, stale_of, state
-from reports.page_parts import Links, Page, Words
+from reports.page_parts import Links, ReportPage, Words
 from reports.pages.picture import Documents
 from reports.pages.report_pages import report_pages, slugs
+from reports.report_folder import FolderKind
 from reports.results import Results
 from reports.table import Column, Table
 from reports.tables.library_values import library_table
-from support.progress import telling
+from support.progress import count_progress
 
-SITE = Kind(
+SITE = FolderKind(
     name="library",
     files=("index.html",),
     folders={"instances": (".html", ".svg"), "files": (".json",)},
@@ -57,7 +57,7 @@ def library_pages(
     ``best_known`` is of the same registry.  ``frame`` has rows, whose runs of the library's
     instances stand on their pages, and ``store`` their schedules.  After so many ``pictures`` no
     page gets any more; the widest gaps come first.  ``above`` is as in
-    :class:`reports.page_parts.Page`.
+    :class:`reports.page_parts.ReportPage`.
     """
     library = WithLadder(library_by_hash())
     table = library_table(registry)
@@ -82,7 +82,7 @@ def library_pages(
         command="reports.library",
     )
     words = Words((state(table), stale_of(registry, len(stale_proofs(registry)))), notes=())
-    index = Page(
+    index = ReportPage(
         "kvopt: the library",
         (table, words),
         origin=runs(registry),
@@ -91,7 +91,7 @@ def library_pages(
     )
     texts["index.html"] = html.index_page(index)
     links = tuple((word, f"../{address}") for word, address in above)
-    for page in telling(made, "pages of instances written as HTML"):
+    for page in count_progress(made, "pages of instances written as HTML"):
         addresses = [(word, f"files/{page.slug}{ending}") for _, word, ending in FILES]
         files = tuple((word, f"../{name}") for word, name in addresses if name in texts)
         linked = replace(page, files=files)

@@ -6,11 +6,11 @@ import pandas as pd
 
 from kvopt.best_known.entry import NO_METHODS, Proof, Registry, Value
 from reports.freshness import age_text, origin
-from reports.nightly.rows import typed
+from reports.nightly.night_rows import typed
 from reports.table import Table
 from reports.tables.library_values import CLASSES
 from reports.verdict import Name, Sentence
-from support.text import counted
+from support.text import plural
 
 #: Columns of a run's origin; the registry knows no machines.
 _ORIGIN = ("git_commit", "finished_utc", "total_seconds", "solver", "cpu", "cores", "python")
@@ -26,7 +26,7 @@ def state(table: Table) -> Sentence:
     counts = table.frame["class"].value_counts()
     proved = ", ".join(f"{counts.get(each, 0):,} {each}" for each in CLASSES[:-1])
     closed = (
-        f"{counted(len(gaps), 'instance')}, {len(gaps) - len(still):,} of them with UB = LB "
+        f"{plural(len(gaps), 'instance')}, {len(gaps) - len(still):,} of them with UB = LB "
         f"({proved})"
     )
     if still.empty:

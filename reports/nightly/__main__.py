@@ -15,15 +15,22 @@ from kvopt.store import Store, StoreError
 from kvopt.store.location import store_files
 from kvopt.suites import SuiteError, read_suite
 from kvopt.sweeps.plan import plan
-from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
 from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.compare import compare
 from reports.nightly.night_pages import comparison_text, readme_text, texts
-from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
+from reports.nightly.night_rows import RowsError, nightly_rows, read_rows, rows_text
+from reports.report_folder import (
+    MARKER,
+    FolderKind,
+    check_place,
+    list_text,
+    report_files,
+    write_files,
+)
 from support.checkout import ROOT, require_checkout
-from support.command import CHECK_OPTION, Command, Options, option
-from support.committed import regenerate
-from support.outputs import OutputError
+from support.command import CHECK_OPTION, Command, CommandOptions, option
+from support.generated_files import regenerate
+from support.output_files import OutputError
 from support.usage import UsageError
 
 FOLDER = Path(__file__).parent
@@ -31,7 +38,7 @@ ROWS = "rows.csv"
 #: The page that shows the main result.
 README = ROOT / "README.md"
 _COMPARISON = "COMPARISON.md"
-_NIGHT = Kind(
+_NIGHT = FolderKind(
     name="night",
     files=("README.md", ROWS, _COMPARISON),
     folders={"tables": (".md",), "anytime": (".md",), "figures": (".svg",)},
@@ -55,7 +62,7 @@ _PROGRAM = "python -m reports.nightly"
 @option("--out", "DIR", "where the tables go", Path)
 @option("--update", is_flag=True, help="replace the committed tables, with --store the rows too")
 @CHECK_OPTION
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Build the nightly tables and compare them with the committed rows."""
     if options.check:
         return _check()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports.nightly.rows import RUN
+from reports.nightly.night_rows import RUN
 from reports.results import BestKnown, Results
 
 #: Share by which a bound may be less than before: another processor may round its prices otherwise.
@@ -45,7 +45,7 @@ class Comparison:
 def compare(
     reference: pd.DataFrame, now: pd.DataFrame, best_known: BestKnown | None = None
 ) -> Comparison:
-    """Compare two tables of :func:`reports.nightly.rows.nightly_rows`.
+    """Compare two tables of :func:`reports.nightly.night_rows.nightly_rows`.
 
     A night fails on a schedule that the checker refused, a bound above a schedule of the night, of
     the reference or of the registry, a run that is missing or broke, an optimum that is no longer

@@ -11,11 +11,11 @@ from reports.figures.ranking import MAIN_RESULT
 from reports.freshness import age_text, origin_text, stale_rows
 from reports.markdown import code, has_page, page_text, table_page, table_text
 from reports.nightly.compare import Comparison
-from reports.nightly.rows import TIMING
-from reports.page_parts import Figure, Page, Part
+from reports.nightly.night_rows import TIMING
+from reports.page_parts import Part, ReportFigure, ReportPage
 from reports.results import BestKnown, Results
 from reports.table import Table
-from support.text import counted
+from support.text import plural
 
 #: The place of the main result in the README.
 _RESULT = re.compile(r"(<!-- main result[^>]*-->\n).*?(<!-- end -->\n)", re.DOTALL)
@@ -64,7 +64,7 @@ def texts(
         report = _report(chosen, best_known)
         if not files:
             parts = [*report.first, report.words]
-            drawn = [part for part in parts if isinstance(part, Figure)]
+            drawn = [part for part in parts if isinstance(part, ReportFigure)]
             files |= {f"figures/{part.slug}.svg": part.drawing.svg for part in drawn}
         tables = [part for part in report.shown if isinstance(part, Table) and has_page(part)]
         files |= {f"{folder}/{part.slug}.md": table_page(part) for part in tables}
@@ -80,19 +80,19 @@ def readme_text(
     """Return the README with the main result, and the age of its rows, between its two marks."""
     table, figure = report_of(rows, best_known).first[:2]
     assert isinstance(table, Table)
-    assert isinstance(figure, Figure)
+    assert isinstance(figure, ReportFigure)
     picture = f"![{figure.title}](reports/nightly/figures/{MAIN_RESULT}.svg)"
     age = age_text(len(rows), stale_rows(rows) if stale is None else stale)
     shown = f"\n{picture}\n\n{table_text(table)}\n{age}\n"
     return _RESULT.sub(lambda marks: f"{marks[1]}{shown}{marks[2]}", readme)
 
 
-def report_of(rows: pd.DataFrame, best_known: BestKnown | None = None) -> Page:
+def report_of(rows: pd.DataFrame, best_known: BestKnown | None = None) -> ReportPage:
     """Return the report of the reproducible sections, in which policies are ranked."""
     return _report(rows[rows["reproducible"]], best_known)
 
 
-def _report(rows: pd.DataFrame, best_known: BestKnown | None) -> Page:
+def _report(rows: pd.DataFrame, best_known: BestKnown | None) -> ReportPage:
     keyed = rows.assign(key=[str(position) for position in range(len(rows))])
     return make_report(Results(keyed, best_known or {}), pages=0, pictures=0)
 
@@ -100,9 +100,9 @@ def _report(rows: pd.DataFrame, best_known: BestKnown | None) -> Page:
 def _sections(rows: pd.DataFrame) -> str:
     counts = rows.groupby("section", sort=False)
     shown = [
-        f"`{name}` ({counted(len(group), 'run')}, "
-        f"{counted(group['instance_sha256'].nunique(), 'instance')}, "
-        f"{counted(group['method'].nunique(), 'method')})"
+        f"`{name}` ({plural(len(group), 'run')}, "
+        f"{plural(group['instance_sha256'].nunique(), 'instance')}, "
+        f"{plural(group['method'].nunique(), 'method')})"
         for name, group in counts
     ]
     return "Sections: " + ", ".join(shown) + "."
@@ -111,7 +111,7 @@ def _sections(rows: pd.DataFrame) -> str:
 def comparison_text(comparison: Comparison) -> str:
     """Return the result of a night as Markdown."""
     parts = [
-        f"{counted(comparison.compared, 'run')} compared with the committed rows: "
+        f"{plural(comparison.compared, 'run')} compared with the committed rows: "
         f"{len(comparison.failures):,} failures, {len(comparison.better):,} better, "
         f"{len(comparison.changed):,} changed, {len(comparison.slower):,} slower.\n"
     ]

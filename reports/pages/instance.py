@@ -12,8 +12,8 @@ from instances.time_unit import TimeUnit, unit_of
 from reports.pages.lines import PageLines
 from reports.pages.picture import Picture
 from reports.per_instance import spread_note
+from reports.prepared_rows import MARK_NOTE
 from reports.references import CERTIFIED, Contradiction
-from reports.rows import MARK_NOTE
 from reports.table import KINDS, Column, Table, columns, written
 from reports.tables.listed import run_columns
 from schedules.evidence import CONSTRUCTION, STANDINGS

@@ -10,13 +10,13 @@ from typing import Any, Protocol
 import pandas as pd
 
 from instances import Instance
-from instances.files import parse_instance
+from instances.instance_files import parse_instance
 from kvopt.store import StoreError
 from reports.figures.style import size_of
 from reports.table import written
 from schedules import Schedule, check_schedule, read_schedule
-from schedules.picture import pair_picture, picture_image, picture_of
-from support.outputs import fault
+from schedules.schedule_picture import pair_picture, picture_image, picture_of
+from support.output_files import describe_error
 from support.text import one_line
 
 
@@ -75,8 +75,8 @@ def draw_pictures(
 ) -> list[Picture]:
     """Return the best stored schedule, the best known one, and the best above each policy's.
 
-    ``line`` is the instance's, of :func:`reports.references.references`; all titles have its bound,
-    whatever the runs had.  ``known`` is the file of a better schedule, of the registry.
+    ``line`` is the instance's, of :func:`reports.references.find_references`; all titles have its
+    bound, whatever the runs had.  ``known`` is the file of a better schedule, of the registry.
     """
     described = store.instance(str(line["instance_sha256"]))
     if described is None:
@@ -105,7 +105,7 @@ def draw_pictures(
     except StoreError:
         raise
     except Exception as error:
-        made.append(Picture(STORED, f"Not drawn: {one_line(fault(error), 200)}"))
+        made.append(Picture(STORED, f"Not drawn: {one_line(describe_error(error), 200)}"))
     return made
 
 

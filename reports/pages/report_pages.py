@@ -13,7 +13,7 @@ import pandas as pd
 
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.figures.style import try_drawing
-from reports.page_parts import Figure
+from reports.page_parts import ReportFigure
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.lines import PageLines
 from reports.pages.picture import STORED, Documents, Losing, Picture, draw_pictures
@@ -21,7 +21,7 @@ from reports.results import Results
 from reports.table import WORST_ON, Table
 from reports.verdict import Sentence
 from schedules.gap import gaps
-from support.progress import telling
+from support.progress import count_progress
 
 #: Policies of one page whose schedules are drawn below the best one.
 MOST_LOSING = 6
@@ -33,7 +33,7 @@ _RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d|index|readme")
 
 
 def named_instances(
-    sentences: Iterable[Sentence], parts: Iterable[Table | Figure]
+    sentences: Iterable[Sentence], parts: Iterable[Table | ReportFigure]
 ) -> tuple[str, ...]:
     """Return the ``id`` of the instances that sentences and columns ``WORST_ON`` name, in order."""
     named = [each for sentence in sentences for each in sentence.ids]
@@ -94,7 +94,7 @@ def report_pages(
     made = []
     left = pictures
     about = zip(names.items(), reference.itertuples(index=False, name=None), strict=True)
-    for (identity, name), values in telling(list(about), "pages of instances made"):
+    for (identity, name), values in count_progress(list(about), "pages of instances made"):
         line = dict(zip(map(str, reference.columns), values, strict=True))
         registered = results.best_known.get(str(line["sha"]), {})
         better = None if line["upper_key"] else registered.get("schedule")

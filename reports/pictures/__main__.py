@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
-from instances.files import read_instance
-from instances.named import find_instance
+from instances.instance_files import read_instance
+from instances.instance_names import find_instance
 from kvopt.best_known import known_values
-from schedules.files import read_schedule
-from schedules.picture import pair_picture, picture_image
-from support.command import Generated, generating
+from schedules.schedule_files import read_schedule
+from schedules.schedule_picture import pair_picture, picture_image
+from support.command import Generated, generating_command
 
 FOLDER = Path(__file__).parent
 INSTANCE, POLICY = "example_3_1", "mc-sf"
@@ -30,7 +30,7 @@ def _generated() -> Generated:
     return wanted, wanted
 
 
-main = generating("python -m reports.pictures", _generated)
+main = generating_command("python -m reports.pictures", _generated)
 
 
 if __name__ == "__main__":

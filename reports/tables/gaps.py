@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from reports.per_instance import spread_note, spread_of_runs
-from reports.rows import MARK_NOTE
+from reports.prepared_rows import MARK_NOTE
 from reports.table import Column, Table, columns
 
 _NOTE_KNOWN = (

@@ -10,7 +10,7 @@ import pandas as pd
 from reports.boards import Board, standings
 from reports.formulas import SHIFT_SECONDS, shifted_geometric_mean
 from reports.per_instance import family_mean, spread_note
-from reports.rows import MARK_NOTE
+from reports.prepared_rows import MARK_NOTE
 from reports.table import WORST_ON, Column, Table, columns, write_column, write_ratio, write_share
 from schedules.gap import gaps
 

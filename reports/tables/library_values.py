@@ -6,8 +6,8 @@ import pandas as pd
 
 from instances import Instance
 from kvopt.best_known.entry import Certified, Entry, Registry
-from kvopt.best_known.files import RegistryError, certificate_path, schedule_path
-from kvopt.best_known.library import WithLadder, library_by_hash
+from kvopt.best_known.known_instances import WithLadder, library_by_hash
+from kvopt.best_known.registry_files import RegistryError, certificate_path, schedule_path
 from reports.table import Column, Table, columns
 from schedules.gap import gaps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from reports.per_instance import worst_instances
-from reports.rows import MARK_NOTE
+from reports.prepared_rows import MARK_NOTE
 from reports.table import WORST_ON, Column, Table, columns, write_column, write_ratio
 
 _NOTE = (

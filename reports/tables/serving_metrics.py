@@ -6,7 +6,7 @@ import pandas as pd
 
 from instances.batch_time import NANOSECONDS
 from reports.per_instance import spread_note
-from reports.rows import MARK_NOTE
+from reports.prepared_rows import MARK_NOTE
 from reports.table import Column, Table, columns
 
 _NOTE = (

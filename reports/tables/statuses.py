@@ -6,9 +6,9 @@ from typing import get_args
 
 import pandas as pd
 
-from reports.rows import BAD
+from reports.prepared_rows import BAD
 from reports.table import Column, Table, columns
-from schedules.model import Status
+from schedules.schedule import Status
 
 _NOTE = "All stored runs that no later run of the same instance, method, seed and limits replaces."
 _NOTE_BAD = (

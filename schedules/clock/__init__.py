@@ -1,6 +1,14 @@
 """Schedules in real time: their rounds on the clock, the times of each request, and their check."""
 
-from schedules.clock.replay import Replay, ReplayError, RequestTimes, Stretch, replay
-from schedules.clock.runs import Run, runs_of
+from schedules.clock.replay import Replay, ReplayError, RequestTimes, Stretch, replay_schedule
+from schedules.clock.runs import RequestRun, runs_of
 
-__all__ = ["Replay", "ReplayError", "RequestTimes", "Run", "Stretch", "replay", "runs_of"]
+__all__ = [
+    "Replay",
+    "ReplayError",
+    "RequestRun",
+    "RequestTimes",
+    "Stretch",
+    "replay_schedule",
+    "runs_of",
+]

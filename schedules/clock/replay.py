@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from instances import Instance
 from instances.batch_time import NANOSECONDS, BatchTime, BatchTimeError, parse_batch_time
-from schedules.clock.runs import Run, runs_of
-from schedules.model import Schedule
+from schedules.clock.runs import RequestRun, runs_of
+from schedules.schedule import Schedule
 from schedules.verdict import Verdict, malformed
-from support.text import shown
+from support.text import integer_text
 
 
 class ReplayError(ValueError):
@@ -67,7 +67,7 @@ class Replay:
     batch_time: BatchTime
     stretches: list[Stretch]
     requests: list[RequestTimes]
-    runs: list[list[Run]]
+    runs: list[list[RequestRun]]
 
     @property
     def tel(self) -> int:
@@ -75,7 +75,7 @@ class Replay:
         return sum(each.completion - each.arrival for each in self.requests)
 
 
-def replay(instance: Instance, schedule: Schedule) -> Replay:
+def replay_schedule(instance: Instance, schedule: Schedule) -> Replay:
     """Play a schedule of an instance in seconds, in O(n log n) for n runs and chunks.
 
     The fields of the schedule must have the right lengths; whether it keeps within the memory is
@@ -101,9 +101,10 @@ def replay(instance: Instance, schedule: Schedule) -> Replay:
                 raise ReplayError(
                     Verdict(
                         "infeasible",
-                        f"request id {request.id} is worked on in round {shown(run.first_chunk)}, "
-                        f"which begins at {shown(begins[run.first_chunk])} ns, before its arrival "
-                        f"at {shown(arrival)} ns",
+                        f"request id {request.id} is worked on in round "
+                        f"{integer_text(run.first_chunk)}, which begins at "
+                        f"{integer_text(begins[run.first_chunk])} ns, before its arrival at "
+                        f"{integer_text(arrival)} ns",
                         time=run.first_chunk,
                         request_ids=(request.id,),
                     )
@@ -113,7 +114,7 @@ def replay(instance: Instance, schedule: Schedule) -> Replay:
 
 
 def _times(
-    tokens: int, arrival: int, runs: list[Run], begins: dict[int, int], ends: dict[int, int]
+    tokens: int, arrival: int, runs: list[RequestRun], begins: dict[int, int], ends: dict[int, int]
 ) -> RequestTimes:
     first = len(runs) - 1
     while runs[first].kept:
@@ -130,7 +131,7 @@ def _times(
 
 
 def _stretches(
-    batch_time: BatchTime, runs: list[list[Run]], late: Iterable[tuple[int, int]]
+    batch_time: BatchTime, runs: list[list[RequestRun]], late: Iterable[tuple[int, int]]
 ) -> list[Stretch]:
     """Return all rounds from 0 on, cut wherever a batch changes or a round begins late.
 
@@ -165,7 +166,7 @@ def _stretches(
         if not decoding and number not in prefilled:
             if number == numbers[-1] and number not in gaps:
                 break  # all has ended
-            raise ReplayError(malformed(f"round {shown(number)} has no batch"))
+            raise ReplayError(malformed(f"round {integer_text(number)} has no batch"))
         time = _begin(number, time, gaps)
         prefill = prefilled.get(number, 0), squares.get(number, 0)
         sums = *prefill, decoding, constant + decoding * number
@@ -183,8 +184,8 @@ def _begin(number: int, ended: int, gaps: dict[int, int]) -> int:
         raise ReplayError(
             Verdict(
                 "infeasible",
-                f"round {shown(number)} is to begin at {shown(begin)} ns, expected later than "
-                f"{shown(ended)} ns, when it may begin",
+                f"round {integer_text(number)} is to begin at {integer_text(begin)} ns, "
+                f"expected later than {integer_text(ended)} ns, when it may begin",
                 time=number,
             )
         )

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from instances import Instance
-from schedules.memory import Piece
-from schedules.model import Schedule
+from schedules.memory_sweep import Piece
+from schedules.schedule import Schedule
 
 
-class Run(NamedTuple):
+class RequestRun(NamedTuple):
     """One run of a request: an attempt that was cancelled, or the run that counts."""
 
     #: Position of the request in the instance.
@@ -68,7 +68,7 @@ class Run(NamedTuple):
             yield self.position, begin, begin + self.made, constant, 1
 
 
-def runs_of(instance: Instance, schedule: Schedule) -> Iterator[list[Run]]:
+def runs_of(instance: Instance, schedule: Schedule) -> Iterator[list[RequestRun]]:
     """Yield the runs of each request in the instance's order, the one that counts last.
 
     The fields of the schedule must have the right lengths.
@@ -85,5 +85,7 @@ def runs_of(instance: Instance, schedule: Schedule) -> Iterator[list[Run]]:
             whole = (request.prompt + before - cached,)
             chunks = prefills[position][number] if prefills else whole
             made = tokens - before
-            runs.append(Run(position, start + before, before, made, request.prompt, chunks, cached))
+            runs.append(
+                RequestRun(position, start + before, before, made, request.prompt, chunks, cached)
+            )
         yield runs

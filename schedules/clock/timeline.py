@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.batch_time import BatchTime
-from instances.model import Instance
-from schedules.clock.replay import Replay, replay
-from schedules.clock.runs import Run
-from schedules.model import Schedule
+from instances.instance import Instance
+from schedules.clock.replay import Replay, replay_schedule
+from schedules.clock.runs import RequestRun
+from schedules.schedule import Schedule
 
 Ints = NDArray[np.int64]
 #: Beyond this, sums of picoseconds are taken in Python's integers.
@@ -93,7 +93,7 @@ class Timeline:
         return int(self.completions.max()) - int(self.arrivals.min())
 
 
-def timeline(instance: Instance, schedule: Schedule) -> Timeline:
+def make_timeline(instance: Instance, schedule: Schedule) -> Timeline:
     """Return when everything in a schedule in seconds happened.
 
     A ValueError is raised if the instance is in rounds, the schedule has no clock or cannot be
@@ -102,7 +102,7 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     if schedule.clock is None:
         raise ValueError(f"{schedule.method}: expected a schedule with a clock, found none")
     arrivals = instance.arrival_times
-    played = replay(instance, schedule)
+    played = replay_schedule(instance, schedule)
     last = played.stretches[-1]
     if (count := last.first + last.rounds) > MOST_ROUNDS:
         raise ValueError(
@@ -151,7 +151,7 @@ def _rounds(played: Replay, count: int) -> tuple[Ints, Ints, tuple[Ints, Ints, I
     return starts[where] + elapsed - elapsed[firsts][where], durations, found
 
 
-def _held(schedule: Schedule, runs: Iterable[Run], count: int) -> Ints:
+def _held(schedule: Schedule, runs: Iterable[RequestRun], count: int) -> Ints:
     """Return the tokens that runs hold at the end of each round."""
     pieces = [each for run in runs for each in run.pieces(schedule.held_prompt(run.prompt))]
     _, begins, ends, constants, slopes = np.array(pieces, dtype=np.int64).T
@@ -188,7 +188,7 @@ def _durations(
     return np.maximum(1, -(-picoseconds // 1000))
 
 
-def _gaps(of_requests: Iterable[Iterable[Run]], ends: Ints) -> tuple[Ints, Ints]:
+def _gaps(of_requests: Iterable[Iterable[RequestRun]], ends: Ints) -> tuple[Ints, Ints]:
     """Return the times between two tokens of a request, and how often each occurs.
 
     Tokens of a run that are not kept by the next one are made again, and count there.

@@ -16,7 +16,7 @@ from instances.batch_time import BatchTime, BatchTimeError
 from serving.batch_time import kinds
 from serving.batch_time.batch_time_kind import BatchTimeKind, Option, whole
 from serving.deployments import GPUS, DeploymentError, engine_limits, known
-from support.declared import declared
+from support.module_objects import find_module_objects
 from support.text import did_you_mean, find_name, printable, unknown_name
 
 DEFAULT = "llama2-70b-2xa100"
@@ -29,7 +29,7 @@ _LIMITS = (Option("running", "0", "requests at a time"), Option("budget", "0", "
 @cache
 def batch_times() -> dict[str, BatchTimeKind]:
     """Return all kinds of batch-time models by name, sorted, with one line each."""
-    every = declared(kinds, "KIND", BatchTimeKind)
+    every = find_module_objects(kinds, "KIND", BatchTimeKind)
     found = {kind.name: replace(kind, summary=summary) for _, summary, kind in every}
     return dict(sorted(found.items()))
 

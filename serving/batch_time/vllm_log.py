@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from instances.batch_time import BatchTimeError
-from support.inputs import read_text
+from support.input_files import read_text
 from support.text import printable
 
 OPTION = "--enable-logging-iteration-details"

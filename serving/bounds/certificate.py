@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.certificates.budget import Budget, CertificateError, Counts
+from formulations.certificates.budget import CertificateError, Counts, ReaderBudget
 from formulations.certificates.certificate_file import first_complaint, refuse_wide
 from formulations.lagrangian.exact import SAFE
-from formulations.valid.parts import chosen_of
+from formulations.valid.idle_gaps import chosen_of
 from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 from serving.bounds.loads import PICOSECONDS, Room, alone_bound, least_decode_load, work_bound
@@ -44,7 +44,7 @@ class RateCertificateError(CertificateError):
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class PartRates:
-    """A certificate of some requests alone, by their positions (``formulations.valid.parts``)."""
+    """A certificate of some requests, by their positions (``formulations.valid.idle_gaps``)."""
 
     requests: Annotated[Counts, Field(min_length=1)]
     certificate: dict[str, Any]
@@ -104,7 +104,7 @@ def rate_certificate_document(certificate: RateCertificate) -> dict[str, Any]:
 
 
 def evaluate_rates(
-    instance: Instance, certificate: RateCertificate, budget: Budget | None = None
+    instance: Instance, certificate: RateCertificate, budget: ReaderBudget | None = None
 ) -> int:
     """Return the lower bound on the total latency (nanoseconds) that a certificate proves.
 
@@ -112,7 +112,7 @@ def evaluate_rates(
     condition, a wrong batch time or arrivals in rounds raise a :class:`RateCertificateError`, more
     steps than the length pays for a TooLongError.
     """
-    budget = budget or Budget(len(instance), certificate)
+    budget = budget or ReaderBudget(len(instance), certificate)
     try:
         batch_time = parse_batch_time(certificate.batch_time)
     except BatchTimeError as error:
@@ -136,7 +136,7 @@ def _room(instance: Instance, certificate: RateCertificate) -> Room:
     return Room(instance.memory, certificate.running, certificate.seat)
 
 
-def _evaluate_parts(instance: Instance, certificate: RateCertificate, budget: Budget) -> int:
+def _evaluate_parts(instance: Instance, certificate: RateCertificate, budget: ReaderBudget) -> int:
     positions = [i for each in certificate.parts for i in each.requests]
     if len(set(positions)) < len(positions) or max(positions) >= len(instance):
         raise RateCertificateError("parts: expected different requests of the instance")
@@ -156,7 +156,11 @@ class _Rates:
     """The numbers of one evaluation; arrays over requests and stations are (n, 1 + stations)."""
 
     def __init__(
-        self, instance: Instance, model: BatchTime, certificate: RateCertificate, budget: Budget
+        self,
+        instance: Instance,
+        model: BatchTime,
+        certificate: RateCertificate,
+        budget: ReaderBudget,
     ) -> None:
         self._instance, self._batch_time, self._prices = instance, model, certificate
         self._room = _room(instance, certificate)

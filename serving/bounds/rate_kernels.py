@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit
+from support.compiling import compile_kernel
 
 #: Newton steps for one machine price, and the relative error at which they end.
 _STEPS, _ERROR = 60, 1e-10
 
 
-@njit()
+@compile_kernel()
 def machine_prices(
     numbers, arrivals, order, begins, knots, values, weights, others, loads, held, roots,
     memory, sharing, machine, rounds, tokens, shares, lengths, value_use, weight_use, root_use,

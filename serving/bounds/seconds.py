@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.valid.parts import chosen_of, gaps
+from formulations.valid.idle_gaps import chosen_of, gaps
 from instances import Instance
 from instances.batch_time import BatchTime
 from serving.batch_time import DEFAULT, read_batch_time
@@ -46,7 +46,7 @@ def bound_in_seconds(
     """Return the best certified bound by the deadline (``time.monotonic``); report improvements.
 
     Proofs: :mod:`serving.bounds.loads` (without a deadline), :mod:`serving.bounds.certificate` for
-    prices, and :mod:`formulations.valid.parts` for sums over parts between idle gaps, and over
+    prices, and :mod:`formulations.valid.idle_gaps` for sums over parts between idle gaps, and over
     windows of at most :data:`WINDOWS` requests.  With ``running`` it holds for schedules whose
     rounds process no more requests.  Arrivals in rounds raise a ValueError.
     """

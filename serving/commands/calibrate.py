@@ -8,10 +8,10 @@ import click
 import numpy as np
 
 from heuristics.policy import NotApplicableError
-from heuristics.rounds import EndlessLoopError
+from heuristics.round_driver import EndlessLoopError
 from instances import InfeasibleInstanceError, InstanceFileError
 from instances.batch_time import BatchTimeError
-from instances.named import find_instance
+from instances.instance_names import find_instance
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import MethodError, read_method
 from serving.calibration import calibrated, simulate
@@ -19,7 +19,7 @@ from serving.deployments import EngineSettings
 from serving.metrics import PERCENTILES, latencies, spreads
 from serving.traces.arguments import TRACE_OPTIONS, trace_options
 from serving.traces.reading import read_input
-from support.command import Command, Options, argument, option
+from support.command import Command, CommandOptions, argument, option
 from support.usage import UsageError
 
 
@@ -38,7 +38,7 @@ from support.usage import UsageError
 @argument("file", metavar="FILE")
 @option("--policy", "TEXT", "scheduler that was measured (default: vllm-v1, limits of the file)")
 @TRACE_OPTIONS
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Fit a batch time to the first and last tokens of measured requests (docs/measured.md).
 
     FILE is a result with these times (kvopt convert --list).  Every second request by arrival is

@@ -13,7 +13,7 @@ import pandas as pd
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import only_bounds
-from kvopt.store.export import frame_csv
+from kvopt.store.row_files import frame_csv
 from serving.bounds.loads import not_covered
 from serving.capacity import Probe, capacity, stability_rate
 from serving.commands.deployment import deploy
@@ -29,8 +29,8 @@ from serving.commands.workload import (
     write_results,
 )
 from serving.commands.workload_arguments import CAPACITY
-from support.command import Options
-from support.text import counted
+from support.command import CommandOptions
+from support.text import plural
 from support.usage import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _SHOWN = {
     "used; 130 interrupted",
 )
 @CAPACITY
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Find the largest sustained rate at which most requests keep an objective.
 
     The requests of INPUT, a trace, a family or an instance, arrive again and again, three times at
@@ -94,7 +94,7 @@ def main(options: Options) -> int:
     if not options.quiet:
         share = f"{100 * options.share:g} % of the requests keep {options.slo}"
         print(f"{share}; rates in requests a second")
-        known = f"known to {100 * stability.error:.0f} % from {counted(len(instance), 'request')}"
+        known = f"known to {100 * stability.error:.0f} % from {plural(len(instance), 'request')}"
         ceiling = "; no scheduler sustains more (docs/rates.md)"
         uncovered = not_covered(instance, batch_time)
         print(f"stability rate {stability}, {known}{'' if uncovered else ceiling}")
@@ -106,7 +106,7 @@ def main(options: Options) -> int:
         return table.replace(math.inf, math.nan).to_json(orient="records", indent=1) + "\n"
 
     def draw() -> Drawing:
-        from reports.figures.sweeps import pareto_figure  # loads seaborn: seconds
+        from reports.figures.rate_figures import pareto_figure  # loads seaborn: seconds
 
         return pareto_figure(runs, deployment(instance, wishes))
 
@@ -121,7 +121,7 @@ def _tell(method: str, probe: Probe) -> None:
     print(f"{method} at {probe.rate:.4g}: {kept}{burst}", file=sys.stderr)
 
 
-def _none_kept(lowest: Mapping[Hashable, Any], options: Options) -> str:
+def _none_kept(lowest: Mapping[Hashable, Any], options: CommandOptions) -> str:
     """Return the reason that no rate is kept, from the run at the lowest one."""
     at = f"at {lowest['rate']:g} a second"
     if math.isnan(lowest["share"]):

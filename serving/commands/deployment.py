@@ -8,21 +8,21 @@ from pathlib import Path
 
 from instances import Instance
 from instances.batch_time import BatchTime
+from kvopt.checked_numbers import read_count
 from kvopt.commands import completion
-from kvopt.ranges import read_count
 from serving.batch_time import DEFAULT
 from serving.choice import InSecondsError, batch_time_of, read_wish, too_late, with_limits
 from serving.deployments import GPUS, MODELS, Deployment, DeploymentError, deployment
 from serving.slo import read_slo
 from serving.traces import TraceReport
 from serving.traces.reading import is_trace
-from support.command import Options, option, together
+from support.command import CommandOptions, join_options, option
 from support.usage import UsageError
 
 BATCH_TIME_OPTION = option(
     "--batch-time", "TEXT", f"how long rounds take (default: {DEFAULT})", completion.clocks
 )
-DEPLOYMENT_OPTIONS = together(
+DEPLOYMENT_OPTIONS = join_options(
     option("--gpu", "NAME", "memory and batch time of these GPUs, as h100-80"),
     option("--model", "NAME", "the model on them, as llama3.1-8b (docs/gpus.md)"),
     option("--tp", "N", "GPUs that share the model (default: 1)", read_count),
@@ -30,7 +30,7 @@ DEPLOYMENT_OPTIONS = together(
 SLO_OPTION = option(
     "--slo", "TEXT", "objective of goodput, as in ttft:1s,tpot:50ms,e2el:9s", read_slo
 )
-SERVING_OPTIONS = together(
+SERVING_OPTIONS = join_options(
     BATCH_TIME_OPTION,
     DEPLOYMENT_OPTIONS,
     SLO_OPTION,
@@ -38,7 +38,7 @@ SERVING_OPTIONS = together(
 )
 
 
-def named_deployment(options: Options) -> Deployment | None:
+def named_deployment(options: CommandOptions) -> Deployment | None:
     """Return the named model and GPUs; None without them."""
     given = {"--gpu": options.gpu, "--model": options.model}
     missing = [name for name, value in given.items() if value is None]
@@ -55,7 +55,7 @@ def named_deployment(options: Options) -> Deployment | None:
         raise UsageError(str(error)) from None
 
 
-def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
+def deploy(options: CommandOptions, inputs: Iterable[str | Path]) -> None:
     """Take memory and batch time from the model and its GPUs, unless they are given.
 
     The memory of an instance file stays.  A batch time that names no GPU gets these, for the limits
@@ -76,7 +76,7 @@ def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
 
 
 def chosen_batch_time(
-    instance: Instance, options: Options, report: TraceReport | None
+    instance: Instance, options: CommandOptions, report: TraceReport | None
 ) -> BatchTime | None:
     """Return the batch time of a run, None in rounds, or raise an :class:`InSecondsError`."""
     wished = read_wish(options.batch_time)

@@ -12,7 +12,7 @@ import click
 from serving.commands.deployment import DEPLOYMENT_OPTIONS, named_deployment
 from serving.deployments import engine_limits
 from serving.kv_memory import GB, GIB, KvMemory, on_the_published
-from support.command import Command, Options, option
+from support.command import Command, CommandOptions, option
 from support.usage import UsageError, read_integer
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(GB|GiB|MiB)?", re.ASCII)
@@ -65,7 +65,7 @@ _WIDTH = "bytes of a number of the cache, 0.5 to 8 (default: 2)"
 @option("--utilization", "U", _USED, _SHARE, Fraction(1))
 @DEPLOYMENT_OPTIONS
 @option("--quiet", is_flag=True, help="print M and nothing else")
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Compute how many tokens of keys and values the memory of the GPUs holds, step by step.
 
     SIZE is a number with GB (10^9 bytes, the default), GiB (2^30) or MiB (2^20, as nvidia-smi has).
@@ -86,7 +86,7 @@ def main(options: Options) -> int:
     return 0
 
 
-def _of_sizes(options: Options) -> KvMemory:
+def _of_sizes(options: CommandOptions) -> KvMemory:
     sizes = [vars(options)[each] for each in ("layers", "kv_heads", "head_size", "gpu_memory")]
     if None in sizes:
         missing = ("layers", "kv-heads", "head-size", "gpu-memory")[sizes.index(None)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from instances import Instance
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import read_methods
-from kvopt.store.export import frame_csv
+from kvopt.store.row_files import frame_csv
 from serving.best_bound import coverage, percent_left
 from serving.commands.deployment import deploy
 from serving.commands.workload import (
@@ -26,7 +26,7 @@ from serving.commands.workload import (
 )
 from serving.commands.workload_arguments import RATES
 from serving.rates import of_methods, rate_sweep, read_rates
-from support.command import Options
+from support.command import CommandOptions
 from support.usage import UsageError, complain
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ _SHOWN = {
     "refused; 6 the store cannot be used; 130 interrupted",
 )
 @RATES
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Run methods on one workload at several rates of arrivals, and bound what any could reach.
 
     INPUT is a trace, a family or an instance.  Its requests arrive in their order as a Poisson
@@ -94,7 +94,7 @@ def main(options: Options) -> int:
         complain(options.program, f"{method} at rate {rate:g}: no schedule: {detail}")
 
     def draw() -> Drawing:
-        from reports.figures.sweeps import rates_figure  # loads seaborn: seconds
+        from reports.figures.rate_figures import rates_figure  # loads seaborn: seconds
 
         return rates_figure(shown, options.slo, deployment(instance, wishes))
 

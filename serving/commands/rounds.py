@@ -8,10 +8,10 @@ from instances.batch_time import BatchTimeError
 from serving.batch_time import read_batch_time
 from serving.batch_time.kinds.fitted import UnfitError
 from serving.batch_time.vllm_log import read_log
-from support.command import Command, Options, argument, option
-from support.jsonfile import write_text
-from support.outputs import OutputError, check_outputs
-from support.text import counted
+from support.command import Command, CommandOptions, argument, option
+from support.json_files import write_text
+from support.output_files import OutputError, check_outputs
+from support.text import plural
 
 
 @click.command(
@@ -23,7 +23,7 @@ from support.text import counted
 )
 @argument("log", metavar="LOG")
 @option("--out", "FILE", "write one row a round (.csv)", required=True)
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Read the rounds that vLLM has logged, and fit a batch time to them.
 
     vllm serve --enable-logging-iteration-details writes the log, under load.
@@ -35,8 +35,8 @@ def main(options: Options) -> int:
     except OSError as error:
         raise OutputError(f"--out {options.out}: {error.strerror}") from None
     model = read_batch_time(f"fitted({options.out})")
-    rows = [("rounds", counted(len(found.rows), "round"))]
-    rows += [("skipped", f"{counted(n, 'line')}: {why}") for why, n in found.skipped.items()]
+    rows = [("rounds", plural(len(found.rows), "round"))]
+    rows += [("skipped", f"{plural(n, 'line')}: {why}") for why, n in found.skipped.items()]
     if found.memory is not None:
         rows.append(("--memory", f"{found.memory}  (GPU KV cache size)"))
     rows += [("--batch-time", f'"{model.name}"'), ("fit", model.origin)]

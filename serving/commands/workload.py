@@ -15,23 +15,29 @@ import click
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
 from instances.families import families
-from instances.generate import drawn_family
-from instances.named import find_instance, hides
+from instances.generate import draw_family
+from instances.instance_names import describe_hidden, find_instance
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
-from kvopt.places import DEFAULT_STORE
+from kvopt.project_paths import DEFAULT_STORE
 from kvopt.store import StoreError
 from kvopt.store.location import store_files
-from kvopt.sweeps.inputs import Wishes
+from kvopt.sweeps.sweep_inputs import Wishes
 from serving.batch_time import DEFAULT
-from serving.choice import read_wish, refuse_silent_default, told_limits, whose, with_limits
+from serving.choice import (
+    describe_batch_time,
+    describe_limits,
+    read_wish,
+    refuse_silent_default,
+    with_limits,
+)
 from serving.traces import TraceReport
 from serving.traces.arguments import trace_options
 from serving.traces.reading import read_input
-from support.command import Command, Options, refuse_suffixes
-from support.jsonfile import write_bytes, write_text
-from support.outputs import (
+from support.command import Command, CommandOptions, refuse_suffixes
+from support.json_files import write_bytes, write_text
+from support.output_files import (
     PICTURES,
     OutputError,
     check_apart,
@@ -61,22 +67,24 @@ over_rates = partial(
 
 
 def prepared(
-    options: Options, methods: Iterable[Method], who: str, exports: Sequence[str]
+    options: CommandOptions, methods: Iterable[Method], who: str, exports: Sequence[str]
 ) -> tuple[Instance, Wishes]:
     """Return requests and wishes, or refuse them before any run; ``who`` sets the arrivals."""
     suffixes = {"export": exports, "plot": PICTURES}
-    wishes = wishes_of(options)
+    wishes = read_wishes(options)
     refuse_suffixes(options, suffixes)
     instance, report = _workload(options, wishes.batch_time, who)
     check_beside_store(options, *suffixes)
     model = with_limits(wishes.batch_time, report)
     if not options.quiet:
-        tell(whose_lines([(model, instance.memory)], default=wishes.batch_time is None))
+        print_on_stderr(
+            batch_time_lines([(model, instance.memory)], default=wishes.batch_time is None)
+        )
     tell_unread(options, methods, wishes)
     return instance, replace(wishes, batch_time=model)
 
 
-def wishes_of(options: Options, **more: Any) -> Wishes:
+def read_wishes(options: CommandOptions, **more: Any) -> Wishes:
     """Return the wishes of the runs."""
     outputs = filter(None, (vars(options).get(name) for name in ("report", "export", "plot")))
     return Wishes(
@@ -89,29 +97,29 @@ def wishes_of(options: Options, **more: Any) -> Wishes:
     )
 
 
-def tell_unread(options: Options, methods: Iterable[Method], wishes: Wishes) -> None:
+def tell_unread(options: CommandOptions, methods: Iterable[Method], wishes: Wishes) -> None:
     """Name the files with too many neighbours, whose runs are not taken from the store."""
     for line in unread_neighbours(methods, wishes.outputs or ()):
         complain(options.program, line)
 
 
-def tell(lines: Iterable[str]) -> None:
+def print_on_stderr(lines: Iterable[str]) -> None:
     """Print lines on standard error."""
     for line in lines:
         print(line, file=sys.stderr)
 
 
-def whose_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[str]:
+def batch_time_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[str]:
     """Return lines on batch times with memories (tokens); ``default``: none was named."""
     lines: dict[str, None] = {}
     for model, memory in timed:
-        lines[whose(model, default=default and model.name == DEFAULT)] = None
-        lines[told_limits(model)] = None
+        lines[describe_batch_time(model, default=default and model.name == DEFAULT)] = None
+        lines[describe_limits(model)] = None
         lines[model.served.mismatch(memory) if model.served else ""] = None
     return [line for line in lines if line]
 
 
-def check_beside_store(options: Options, *outputs: str) -> list[Path]:
+def check_beside_store(options: CommandOptions, *outputs: str) -> list[Path]:
     """Refuse outputs that cannot or must not be written, and return the files of the store."""
     kept = store_files(options.store or DEFAULT_STORE)
     if kept:
@@ -120,7 +128,7 @@ def check_beside_store(options: Options, *outputs: str) -> list[Path]:
     return kept
 
 
-def store_of(options: Options, *, readonly: bool = False) -> str:
+def store_of(options: CommandOptions, *, readonly: bool = False) -> str:
     """Return the store; the folder of the default one is made unless it is only read."""
     if options.store is not None:
         return str(options.store)
@@ -144,7 +152,9 @@ def cell(value: float | None, factor: float = 1.0, digits: int = 3) -> str:
     return "-" if value is None or math.isnan(value) else f"{float(value) * factor:.{digits}f}"
 
 
-def write_results(options: Options, export: Callable[[], str], draw: Callable[[], Drawing]) -> bool:
+def write_results(
+    options: CommandOptions, export: Callable[[], str], draw: Callable[[], Drawing]
+) -> bool:
     """Write the table and the picture that options name; return True if all is written."""
     writers: dict[str, Callable[[], object]] = {}
     if options.export is not None:
@@ -156,7 +166,7 @@ def write_results(options: Options, export: Callable[[], str], draw: Callable[[]
 
 
 def _workload(
-    options: Options, wished: BatchTime | None, who: str
+    options: CommandOptions, wished: BatchTime | None, who: str
 ) -> tuple[Instance, TraceReport | None]:
     """Return the requests: of a family, a trace with its report, or an instance."""
     if options.trace_arrival_seed is not None:
@@ -168,14 +178,14 @@ def _workload(
     if family is not None and not Path(options.input).exists():
         if trace.given:
             raise UsageError(f"{', '.join(trace.given)}: goes with a trace, {family} is a family")
-        return drawn_family(family, options.seed, options.set), None
+        return draw_family(family, options.seed, options.set), None
     if options.set:
         raise UsageError(f"--set goes with a family, {options.input} is none")
-    if hidden := hides(options.input):
+    if hidden := describe_hidden(options.input):
         complain(options.program, hidden)
     instance, report = read_input(find_instance(options.input), trace)
     if report is not None and not options.quiet:
-        tell(report.lines)
+        print_on_stderr(report.lines)
     if foreign := refuse_silent_default(report, wished):
         complain(options.program, foreign)
     return instance, report

@@ -6,20 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from instances.generate import SET_OPTION, family_seed
+from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 from kvopt.commands import completion
 from kvopt.methods.grammar import OF_ANSWER
-from kvopt.places import DEFAULT_STORE
-from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
+from kvopt.project_paths import DEFAULT_STORE
 from serving.commands.deployment import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS, SLO_OPTION
 from serving.slo import read_slo
 from serving.traces.arguments import TRACE_OPTIONS
-from support.command import argument, option, together
+from support.command import argument, join_options, option
 
 _CAPACITY_METHODS = "vllm-v1,las,swf"
 _TIME_LIMIT = f"of a run (default: {TIME_LIMIT:g})"
 _TIME_LIMIT = f"of a run (default: {TIME_LIMIT:g})"
 
-KEPT = together(
+KEPT = join_options(
     option("--jobs", "N", "runs side by side (default: 1)", read_count, 1),
     option("--store", "FILE", f"where runs are kept (default: {DEFAULT_STORE})"),
 )
@@ -27,7 +27,7 @@ KEPT = together(
 
 def _over_rates(*own: Callable[[Any], Any], export: str, plot: str) -> Callable[[Any], Any]:
     """Return the arguments of a command with ``own`` options."""
-    return together(
+    return join_options(
         argument("input", metavar="INPUT", type=completion.instances),
         *own,
         BATCH_TIME_OPTION,

@@ -10,7 +10,7 @@ from click import FLOAT, INT
 
 from serving.traces.formats import formats
 from serving.traces.options import SEED_ALONE, TraceOptionError, TraceOptions
-from support.command import Names, Options, option, together
+from support.command import CommandOptions, Names, join_options, option
 
 _PREFIX = "trace_"
 
@@ -22,7 +22,7 @@ def _option(name: str, metavar: str, help: str, **settings: Any) -> Callable[[An
 
 
 #: Let a command take the options of a trace; :func:`trace_options` returns them.
-TRACE_OPTIONS = together(
+TRACE_OPTIONS = join_options(
     _option("--memory", "M", "tokens, which a trace does not state (see kvopt memory)", type=INT),
     _option("--limit", "N", "keep the first N requests", type=INT),
     _option("--window", "A B", "keep arrivals from A to before B, in seconds", type=FLOAT, nargs=2),
@@ -35,7 +35,7 @@ TRACE_OPTIONS = together(
 )
 
 
-def trace_options(options: Options) -> TraceOptions:
+def trace_options(options: CommandOptions) -> TraceOptions:
     """Return the given options, the others at their defaults."""
     read = {each.name: getattr(options, _PREFIX + each.name) for each in fields(TraceOptions)}
     given = {name: value for name, value in read.items() if value is not None}

@@ -7,15 +7,15 @@ from functools import partial
 
 import click
 
-from instances.files import InstanceFileError, format_instance
-from instances.generate import listing, write_out
-from instances.named import find_instance
+from instances.generate import format_listing, write_out
+from instances.instance_files import InstanceFileError, format_instance
+from instances.instance_names import find_instance
 from serving.traces.arguments import TRACE_OPTIONS, trace_options
 from serving.traces.formats import formats
 from serving.traces.reading import read_input
-from support.command import Command, Options, argument, option
-from support.outputs import OutputError, check_outputs
-from support.progress import telling
+from support.command import Command, CommandOptions, argument, option
+from support.output_files import OutputError, check_outputs
+from support.progress import count_progress
 from support.usage import UsageError
 
 
@@ -36,7 +36,7 @@ from support.usage import UsageError
 @option("--quiet", is_flag=True, help="print nothing of what was skipped")
 @option("--list", is_flag=True, help="name the formats")
 @TRACE_OPTIONS
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Write a trace as an instance file; what was skipped goes to standard error.
 
     INSTANCE is a name of the library or the ladder, or an instance file.
@@ -45,7 +45,7 @@ def main(options: Options) -> int:
         rows = [
             (each.name, each.summary, ", ".join(each.reader.expects)) for each in formats().values()
         ]
-        sys.stdout.write(listing(rows))
+        sys.stdout.write(format_listing(rows))
         return 0
     if options.trace is None:
         raise UsageError("expected a TRACE, found none (--list names the formats)")
@@ -54,7 +54,9 @@ def main(options: Options) -> int:
     instance, report = read_input(path, trace_options(options), str(options.trace))
     for line in report.shown_lines(quiet=options.quiet) if report else ():
         print(line, file=sys.stderr)
-    write_out(options.out, format_instance(instance, partial(telling, what="requests written")))
+    write_out(
+        options.out, format_instance(instance, partial(count_progress, what="requests written"))
+    )
     return 0
 
 

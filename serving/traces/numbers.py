@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, NoReturn
 
-from instances.model import MAX_SECONDS, MAX_TOKENS
+from instances.instance import MAX_SECONDS, MAX_TOKENS
 from instances.time_unit import NANOSECONDS
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?\s*", re.ASCII)

@@ -10,9 +10,9 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from instances.batch_time import NANOSECONDS
-from instances.families.build import LAST_SEED
-from instances.model import MAX_SECONDS, MAX_TOKENS
-from support.jsonfile import first_fault
+from instances.families.family_tools import LAST_SEED
+from instances.instance import MAX_SECONDS, MAX_TOKENS
+from support.json_files import describe_first_fault
 from support.usage import UsageError
 
 _Many = Annotated[int, Field(ge=1, le=10**9)]
@@ -93,7 +93,7 @@ class TraceOptions:
         try:
             return TraceOptions(**values)
         except ValidationError as error:
-            raise TraceOptionError(first_fault(error)) from None
+            raise TraceOptionError(describe_first_fault(error)) from None
 
 
 def in_nanoseconds(seconds: float) -> int:

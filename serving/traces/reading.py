@@ -11,12 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from instances.arrivals import as_rounds, as_seconds, drawn_times
-from instances.bulk import built_requests
+from instances.arrivals import as_rounds, as_seconds, draw_times
+from instances.bulk_requests import build_requests
 from instances.families.draws import Draws
-from instances.files import read_instance
-from instances.model import MAX_ARRIVAL, MAX_TOKENS, Instance
-from instances.named import IN_FOLDER, trace_file
+from instances.instance import MAX_ARRIVAL, MAX_TOKENS, Instance
+from instances.instance_files import read_instance
+from instances.instance_names import IN_FOLDER, trace_file
 from serving.batch_time import DEFAULT, read_batch_time
 from serving.deployments import UNSTATED, EngineSettings
 from serving.traces.formats import Format, formats
@@ -26,8 +26,8 @@ from serving.traces.records import WORDS_NOTE
 from serving.traces.report import Ints, Reason, Skipped, TraceError, TraceReport
 from serving.traces.stream import TraceStream, first_object
 from serving.traces.table import header_of
-from support.progress import telling
-from support.text import counted, printable, unknown_name
+from support.progress import count_progress
+from support.text import plural, printable, unknown_name
 
 #: Most requests of an instance from a trace; they take some gigabytes.
 MOST_REQUESTS = 10**7
@@ -114,7 +114,7 @@ def read_trace(
         form = _format(stream, options)
         selection = _Selection(options, stream)
         stretches = form.reader.rows(stream, options)
-        for rows in telling(stretches, "stretches of the trace read"):
+        for rows in count_progress(stretches, "stretches of the trace read"):
             if not selection.take(rows):
                 break
     return _made(form, selection)
@@ -254,7 +254,7 @@ class _Selection:
         if self.options.rate is not None:
             draws = Draws(self.options.arrival_seed)
             try:
-                return drawn_times(draws, len(rows.numbers), self.options.rate)
+                return draw_times(draws, len(rows.numbers), self.options.rate)
             except ValueError as error:
                 raise TraceOptionError(str(error)) from None
         if rows.times is None:
@@ -305,7 +305,7 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
         seed=options.arrival_seed if options.rate is not None else None,
         memory=selection.memory,
         time_unit=time_unit,
-        requests=built_requests(arrivals, rows.prompts.tolist(), rows.outputs.tolist()),
+        requests=build_requests(arrivals, rows.prompts.tolist(), rows.outputs.tolist()),
     )
     report = TraceReport(
         file=stream.label,
@@ -334,7 +334,7 @@ def _notes(
     elif times is not None:
         start = "the window's start" if options.window else "the first kept request"
         # A wrong unit shows in the span.
-        span = f"{counted(len(times), 'request')} over {(times[-1] - times[0]) / 1e9:,.15g} s"
+        span = f"{plural(len(times), 'request')} over {(times[-1] - times[0]) / 1e9:,.15g} s"
         notes.append(f"{span} ({form.reader.units}, rounded to nanoseconds, counted from {start})")
     elif not rows.lacks:
         notes.append("no arrivals in the file: all at round 0")

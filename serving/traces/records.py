@@ -17,8 +17,8 @@ from serving.traces.options import TraceOptionError, TraceOptions
 from serving.traces.reader import LengthsReader, Reader, Rows, make_rows
 from serving.traces.report import Reason
 from serving.traces.stream import LONGEST_TEXT, TraceStream
-from support.inputs import read_whole
-from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
+from support.input_files import read_whole
+from support.json_files import DuplicateKeyError, describe_json_error, read_pairs
 from support.text import one_line, printable
 
 _CHUNK = 5_000
@@ -159,7 +159,7 @@ def _chunks(stream: TraceStream) -> Iterator[tuple[list[int], list[dict[str, Any
 def _lines(stream: TraceStream) -> Iterator[Any]:
     for line in stream.lines():
         if line.strip():
-            yield parse(stream, lambda: json.loads(line, object_pairs_hook=without_duplicates))  # noqa: B023
+            yield parse(stream, lambda: json.loads(line, object_pairs_hook=read_pairs))  # noqa: B023
 
 
 def _entries(stream: TraceStream) -> Iterator[Any]:
@@ -191,13 +191,13 @@ class _Once(dict[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if key in self:
-            without_duplicates([(key, None), (key, None)])
+            read_pairs([(key, None), (key, None)])
         super().__setitem__(key, value)
 
 
 def objects_of(stream: TraceStream) -> list[dict[str, Any]]:
     """Return the JSON objects of a file, one after the other, one at least."""
-    decoder = json.JSONDecoder(object_pairs_hook=without_duplicates)
+    decoder = json.JSONDecoder(object_pairs_hook=read_pairs)
     text, found = stream.readall().decode().strip(), []
     while text:
         value, end = parse(stream, lambda: decoder.raw_decode(text))  # noqa: B023
@@ -211,7 +211,7 @@ def parse(stream: TraceStream, read: Callable[[], Any]) -> Any:
     try:
         return read()
     except json.JSONDecodeError as error:
-        fault = printable(no_json(error), 160)
+        fault = printable(describe_json_error(error), 160)
         stream.refuse(f"no valid JSON at column {error.colno}: {fault}")
     except DuplicateKeyError as error:
         stream.refuse(str(error))

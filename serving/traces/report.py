@@ -8,9 +8,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.files import InstanceFileError
+from instances.instance_files import InstanceFileError
 from serving.deployments import UNSTATED, EngineSettings
-from support.text import counted
+from support.text import plural
 
 Ints = NDArray[np.int64]
 
@@ -55,7 +55,7 @@ class Skipped:
     first_row: int
 
     def __str__(self) -> str:
-        return f"{counted(self.rows, 'row')} skipped: {self.reason} (first in row {self.first_row})"
+        return f"{plural(self.rows, 'row')} skipped: {self.reason} (first in row {self.first_row})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +99,6 @@ class TraceReport:
 
     def shown_lines(self, *, quiet: bool) -> list[str]:
         """Return the lines of a command; a quiet one prints the warning alone."""
-        counts = f"{counted(self.rows, 'row')} read, {counted(self.kept, 'request')} kept"
+        counts = f"{plural(self.rows, 'row')} read, {plural(self.kept, 'request')} kept"
         lines = [] if quiet else [f"{self.format}, {counts}", *map(str, self.skipped), *self.notes]
         return [f"{self.file}: {each}" for each in (*lines, self.warning) if each]

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 import ijson
 
-from instances.named import trace_file
+from instances.instance_names import trace_file
 from serving.traces.report import TraceError
-from support.inputs import GZIP, TORN, TORN_ERRORS, encoding_of, no_text, open_input
+from support.input_files import GZIP, TORN, TORN_ERRORS, describe_kind, encoding_of, open_input
 from support.text import printable
 
 #: Bytes of the beginning that shows the format, and bytes that are read at once.
@@ -85,7 +85,7 @@ class TraceStream(io.RawIOBase):
         if first_object(self._start.decode(encoding, "replace"))[1]:
             self._start += self._read(LONGEST_TEXT)
         self.head = self._start.decode(encoding, "replace")
-        if what := no_text(self._start) or ("" if self.head.strip() else "an empty file"):
+        if what := describe_kind(self._start) or ("" if self.head.strip() else "an empty file"):
             self.close()
             raise TraceError(f"{printable(self.label)}: expected a trace, found {what}")
         self._encoding = encoding.removesuffix("-sig").upper()

@@ -17,7 +17,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from formulations.registry import RELAXED, Formulation, formulations
 from instances import Instance
-from kvopt.methods.options import format_formulation
+from kvopt.methods.option_values import format_formulation
 from tests.engine_batch import Answer, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import KINDS, crowd

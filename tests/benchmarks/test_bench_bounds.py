@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, read_instance
 from instances.batch_time import parse_batch_time

@@ -10,12 +10,12 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from formulations.bounds.patterns import PatternPricing
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
-from formulations.dp.backward import Step, search
-from formulations.dp.levels import Limits
+from formulations.dp.backward import WindowResult, search
+from formulations.dp.levels import SearchLimits
 from formulations.dp.network import network
-from formulations.lagrangian.states import PriceTable
+from formulations.lagrangian.state_prices import PriceTable
 from formulations.valid.states import searchable_states
 from instances import Instance
 from instances.families.am1 import generate
@@ -41,11 +41,11 @@ def test_verifying_against_sweeping(benchmark: BenchmarkFixture, bases: int) -> 
     prices = _prices(instance, limit)
     under = network(instance, prices)
 
-    def swept(bound: int, below: int, on_step: Callable[[Step], None]) -> None:
-        free = Limits(1, 2e9, lambda: False)
+    def swept(bound: int, below: int, on_step: Callable[[WindowResult], None]) -> None:
+        free = SearchLimits(1, 2e9, lambda: False)
         search(under, bound=bound, below=below, limits=free, on_step=on_step)
 
-    target, steps = under.bound, list[Step]()
+    target, steps = under.bound, list[WindowResult]()
     while not steps or (steps[-1].nodes < bases and steps[-1].starts is None):
         # One window at a time, each wider by a two hundredth.
         target += max(1, target // 200)
@@ -58,10 +58,10 @@ def test_verifying_against_sweeping(benchmark: BenchmarkFixture, bases: int) -> 
     )
     proved: list[int] = []
     verifying = seconds(
-        lambda: proved.append(evaluate(instance, certificate)), clock=time.process_time
+        lambda: proved.append(evaluate_certificate(instance, certificate)), clock=time.process_time
     )
     assert proved == [last.bound]
-    benchmark.pedantic(evaluate, (instance, certificate), rounds=1)
+    benchmark.pedantic(evaluate_certificate, (instance, certificate), rounds=1)
     benchmark.extra_info["bases"] = last.nodes
     benchmark.extra_info["verify / sweep, CPU"] = verifying / max(sweeping, 1e-9)
     benchmark.extra_info["verify, µs a base"] = 1e6 * verifying / max(last.nodes, 1)

@@ -7,7 +7,7 @@ import time
 import numpy as np
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from heuristics.local_search import Search, by_volume, columns_of
+from heuristics.list_search import Search, by_volume, columns_of
 from heuristics.simulator import run_in_order
 from instances.families import mix80_20
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS
-from heuristics.registry import policies
-from heuristics.rounds import EndlessLoopError
+from heuristics.round_driver import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.families.chat_lognormal import generate

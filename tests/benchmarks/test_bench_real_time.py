@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from heuristics import admission
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
 from instances.batch_time import parse_batch_time

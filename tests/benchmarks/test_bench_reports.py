@@ -11,7 +11,7 @@ import pytest
 from kvopt.best_known import known_values
 from reports.build import build_report
 from reports.nightly.__main__ import FOLDER, ROWS
-from reports.nightly.rows import read_rows
+from reports.nightly.night_rows import read_rows
 from reports.results import Results
 from tests.reports.synthetic import many
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances.families.chat_lognormal import generate
 from tests.benchmarks.timing import seconds

@@ -13,7 +13,7 @@ import pytest
 from instances import Instance, Request
 from kvopt.executors.local import run_local
 from kvopt.methods.grammar import read_methods
-from kvopt.runs.record import Record
+from kvopt.runs.row_columns import Record
 from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.suites import Section, file_source

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances.families import mcsf_trap, total_trap
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from kvopt.places import PACKAGES
+from kvopt.project_paths import PACKAGES
 from tests.docs.pages import ROOT, Block, blocks, shown
 
 _SCRIPTS = ("solve.py", "evaluate.py")

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from instances.files import instance_document
-from instances.named import FOLDER
-from kvopt.best_known.files import certificate_path, read_registry
-from kvopt.best_known.library import WithLadder, library_by_hash
+from instances.instance_files import instance_document
+from instances.instance_names import FOLDER
+from kvopt.best_known.known_instances import WithLadder, library_by_hash
+from kvopt.best_known.registry_files import certificate_path, read_registry
 from tests.docs.pages import ROOT, blocks
 
 PAGE = ROOT / "docs" / "certificates.md"

@@ -14,15 +14,15 @@ import pytest
 from heuristics.predictions import PREDICTIONS
 from instances import Instance, Request, read_instance
 from instances.batch_time import parse_batch_time
-from instances.ladder import SIZES, ladder
-from instances.named import FOLDER, library_files
+from instances.instance_names import FOLDER, library_files
+from instances.ladder import SIZES, read_ladder
 from kvopt.best_known import read_registry
-from kvopt.places import PACKAGES
-from kvopt.runs.compiled import UNITS
+from kvopt.project_paths import PACKAGES
+from kvopt.runs.kernel_units import UNITS
 from kvopt.suites import read_suite
 from kvopt.sweeps.plan import plan
 from reports import html, markdown
-from reports.nightly.rows import read_rows
+from reports.nightly.night_rows import read_rows
 from reports.pages.report_pages import MOST_LOSING
 from serving import capacity as capacity_sweep
 from serving import deployments
@@ -150,7 +150,7 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
     ("docs/formats.md", r"uniform_100\.json` and (\w+) siblings", lambda: _library("")),
     ("docs/formats.md", r"(\w+) draws each of the two arrival", lambda: _library("am1")),
     ("docs/formats.md", r"n ≤ (\d+), every corner", _largest_tiny),
-    ("docs/formats.md", r"(\d+) more instances", lambda: [len(ladder())]),
+    ("docs/formats.md", r"(\d+) more instances", lambda: [len(read_ladder())]),
     ("docs/formats.md", r"sizes from (\d+) to ([\d,]+)", lambda: [min(SIZES), max(SIZES)]),
     ("docs/pages.md", r"up to (\w+) policies", lambda: [MOST_LOSING]),
     ("docs/pages.md", r"nightly suite, ([\d,]+) runs", lambda: [_night()]),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kvopt.places import PACKAGES
+from kvopt.project_paths import PACKAGES
 from tests.docs.pages import PAGES, ROOT, anchors, blocks, code_spans, is_test, links, shown
 from tests.test_architecture import exists
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import nbformat
 import pytest
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import read_instance
-from instances.named import find_instance
-from kvopt.registered import registered
+from instances.instance_names import find_instance
+from kvopt.registry_lookup import find_registered
 from tests.docs.pages import PAGES, ROOT, blocks
 
 _NOTEBOOK = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
@@ -51,7 +51,7 @@ def test_a_summary_is_true_today(where: str) -> None:
     """Whatever depends on the time lies within what the registry allows, all else is equal."""
     shown = SUMMARIES[where]
     instance = read_instance(find_instance(shown["instance"]))
-    known = registered(instance)
+    known = find_registered(instance)
     assert known is not None
     assert shown["best known"] == str(known)
     assert (shown["n"], shown["M"]) == (str(len(instance)), f"{instance.memory} tokens")
@@ -69,7 +69,7 @@ def test_the_example_of_the_index_is_true() -> None:
     instance = read_instance(find_instance("example_3_1"))
     schedule = run_policy(policies()["mc-sf"], instance)
     waiting = sum(start > min(schedule.starts) for start in schedule.starts)
-    known = registered(instance)
+    known = find_registered(instance)
     assert known is not None
     assert f"and {waiting} requests wait for it" in index
     assert f"optimum, TEL {known.upper}, above the schedule of MC-SF, TEL {schedule.tel}," in index
@@ -84,7 +84,7 @@ def test_what_the_notebook_shows_is_true_today() -> None:
     assert len(runs) == 6
     for run in runs:
         instance = read_instance(find_instance(run["instance"]))
-        known = registered(instance)
+        known = find_registered(instance)
         assert known is not None
         tel, best, bound = (int(run[name]) for name in ("tel", "best", "best_bound"))
         assert (best, bound) == (known.upper, known.lower)

@@ -11,7 +11,7 @@ import markdown
 import pytest
 from markdown_it import MarkdownIt
 
-from kvopt.places import PACKAGES
+from kvopt.project_paths import PACKAGES
 from tests.docs.pages import ROOT, anchors, links
 
 PROOFS = ROOT / "docs" / "proofs"

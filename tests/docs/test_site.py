@@ -87,7 +87,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     told = asked("--pictures", "1")
     assert told.returncode == 0, told.stderr
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kvopt.commands.site._build", lambda *_: 0)
+        patch.setattr("kvopt.commands.site_command._build", lambda *_: 0)
         assert asked("--pictures", "0").returncode == 0
     return folder / "site"
 

@@ -6,11 +6,11 @@ import random
 
 import numpy as np
 
-from formulations.dp.levels import Limits
+from formulations.dp.levels import SearchLimits
 from formulations.dp.network import Ints, Network, network
 from formulations.dp.paths import Paths, entries, priced, starts_of
 from formulations.dp.relaxation import Evaluated, Relaxation
-from formulations.lagrangian.states import PriceTable
+from formulations.lagrangian.state_prices import PriceTable
 from instances import Instance
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
@@ -18,9 +18,9 @@ from tests.oracles.draws import instance_of
 
 #: Units of a round.
 UNIT = 64
-UNLIMITED = Limits(1, 1e9, lambda: False)
+UNLIMITED = SearchLimits(1, 1e9, lambda: False)
 #: With so little memory levels are made one by one, as where they are wide.
-LEVEL_BY_LEVEL = Limits(1, 4e6, lambda: False)
+LEVEL_BY_LEVEL = SearchLimits(1, 4e6, lambda: False)
 
 
 def random_instance(

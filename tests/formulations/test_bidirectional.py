@@ -17,12 +17,12 @@ from formulations.dp.relaxation import Relaxation
 from formulations.dp.state_bounds import CompletionBounds
 from formulations.dp.state_kernels import completion_bound
 from formulations.valid.windows import start_windows
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
-from tests.formulations.forward import pass_of
+from tests.formulations.forward_pass import pass_of
 from tests.formulations.relaxed import UNLIMITED, random_instance, random_multipliers, random_prices
-from tests.kernels import from_python
+from tests.kernel_parts import from_python
 from tests.kvopt.sweep_tools import in_fork
 from tests.oracles.brute_force import brute_force_optimum, schedules_up_to
 from tests.tiers import a_few
@@ -129,7 +129,7 @@ def test_a_pass_ends_once_it_can_prove_no_more() -> None:
 #: all is drawn that decides when multipliers, a better schedule and passes have their turn.
 _MEET = """
 import json, random, sys, time
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from formulations.dp import bidirectional
 from kvopt.engines import search as engine

@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 from formulations.certificates.budget import CertificateError
-from formulations.certificates.certificate import evaluate, shrink
+from formulations.certificates.certificate_evaluation import (
+    evaluate_certificate,
+    shrink_certificate,
+)
 from formulations.certificates.certificate_file import (
     Certificate,
     PricedGroup,
@@ -26,8 +29,8 @@ from formulations.valid.groups import window_groups
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.families import families
-from kvopt.best_known.files import read_certificate_file
-from support.inputs import LARGEST_CERTIFICATE
+from kvopt.best_known.registry_files import read_certificate_file
+from support.input_files import LARGEST_CERTIFICATE
 from tests.oracles.brute_force import brute_force_optimum
 
 AM1 = families()["am1"].generate(seed=1)
@@ -40,13 +43,13 @@ def test_the_evaluation_is_that_of_the_search_for_prices() -> None:
     prices = rng.random(200) / 40
     plain = certify_prices(AM1, prices.tolist())
     document = price_certificate(plain.value, plain.denominator, plain.numerators)
-    assert evaluate(AM1, read_certificate(document)) == plain.value
+    assert evaluate_certificate(AM1, read_certificate(document)) == plain.value
     groups = window_groups(AM1)
     costs = start_costs(AM1, prices, groups, rng.random((len(groups), 200)) / 3)
     document = price_certificate(
         costs.bound, costs.denominator, costs.memory, groups=groups, group_prices=costs.groups
     )
-    assert evaluate(AM1, read_certificate(document)) == costs.bound
+    assert evaluate_certificate(AM1, read_certificate(document)) == costs.bound
 
 
 def test_huge_prices_are_evaluated_in_whole_numbers() -> None:
@@ -56,15 +59,15 @@ def test_huge_prices_are_evaluated_in_whole_numbers() -> None:
     small = Certificate("prices", 0, None, 20_000, memory)
     factor = 10**13
     large = replace(small, denominator=20_000 * factor, memory=tuple(p * factor for p in memory))
-    assert evaluate(AM1, large) == evaluate(AM1, small) > 0
+    assert evaluate_certificate(AM1, large) == evaluate_certificate(AM1, small) > 0
 
 
 def test_a_smaller_denominator_proves_the_same() -> None:
     """Shrunk prices are shorter to write and still reach the bound."""
     plain = certify_prices(AM1, (np.linspace(1, 0, 150) * len(AM1) / AM1.memory / 10).tolist())
     whole = read_certificate(price_certificate(plain.value, plain.denominator, plain.numerators))
-    short = shrink(AM1, whole)
-    assert evaluate(AM1, short) >= whole.value == short.value
+    short = shrink_certificate(AM1, whole)
+    assert evaluate_certificate(AM1, short) >= whole.value == short.value
     assert short.denominator < whole.denominator
     shown, before = (json.dumps(certificate_document(each)) for each in (short, whole))
     assert len(shown) < len(before) / 2
@@ -73,13 +76,13 @@ def test_a_smaller_denominator_proves_the_same() -> None:
 def test_volumes_need_nothing_and_windows_can_only_raise_a_bound() -> None:
     """The volume bound is its own certificate; with windows a minimum is over fewer starts."""
     volumes = Certificate("volumes", volume_bound(SMALL))
-    assert evaluate(SMALL, volumes) == volumes.value
+    assert evaluate_certificate(SMALL, volumes) == volumes.value
     assert volumes.bare
-    assert shrink(SMALL, volumes) is volumes
+    assert shrink_certificate(SMALL, volumes) is volumes
     free = Certificate("prices", 0, None, 200, tuple(range(30, 0, -1)))
     optimum = brute_force_optimum(SMALL)
     limited = replace(free, upper_bound=optimum)
-    assert evaluate(SMALL, free) <= evaluate(SMALL, limited) <= optimum
+    assert evaluate_certificate(SMALL, free) <= evaluate_certificate(SMALL, limited) <= optimum
     assert not limited.bare
 
 
@@ -93,14 +96,14 @@ def test_windows_that_are_longer_than_proved_are_refused() -> None:
     for wrong in (stretched, early, [*members, members[0]], [*members, (len(AM1), 0, 1)]):
         certificate = Certificate("prices", 1, None, 1, (1,), (PricedGroup(1, tuple(wrong), (1,)),))
         with pytest.raises(CertificateError, match="group 0: "):
-            evaluate(AM1, certificate)
+            evaluate_certificate(AM1, certificate)
     # Fewer members and shorter windows are proved as well.
     shorter = [(first[0], first[1], first[2] - 1), *members[1:-1]]
     if first[2] - 1 > -first[1]:
         certificate = Certificate(
             "prices", 1, None, 1, (1,), (PricedGroup(1, tuple(shorter), (1,)),)
         )
-        assert evaluate(AM1, certificate) <= 10**6
+        assert evaluate_certificate(AM1, certificate) <= 10**6
 
 
 @pytest.mark.parametrize(
@@ -129,7 +132,7 @@ def test_arrivals_in_seconds_have_no_certificate() -> None:
     """Rounds are what the proof is about."""
     instance = Instance("s", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
     with pytest.raises(CertificateError, match="arrivals in rounds"):
-        evaluate(instance, Certificate("volumes", 1))
+        evaluate_certificate(instance, Certificate("volumes", 1))
 
 
 @pytest.mark.parametrize(

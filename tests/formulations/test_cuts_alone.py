@@ -22,7 +22,7 @@ from formulations.valid.groups import exclusive_groups, window_groups
 from formulations.valid.volumes import completion_bounds
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, read_instance
-from kvopt.methods.options import format_formulation
+from kvopt.methods.option_values import format_formulation
 from tests.cp_accepts import accepted
 from tests.oracles.brute_force import all_optima
 from tests.oracles.draws import crowd, instance_of

@@ -14,7 +14,7 @@ from formulations.certificates import budget as limits
 from formulations.certificates import sweep_filter as backward_filter
 from formulations.certificates import sweep_kernels as backward_kernels
 from formulations.certificates.budget import CertificateError
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import (
     Certificate,
     certificate_document,
@@ -24,7 +24,7 @@ from formulations.certificates.certificate_file import (
 from formulations.certificates.sweep_tables import PricedStates
 from instances import Instance, Request
 from tests.formulations.relaxed import random_instance
-from tests.kernels import from_python
+from tests.kernel_parts import from_python
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.dominance_free import least_proved
 from tests.oracles.draws import instance_of
@@ -62,7 +62,7 @@ def _certificate(rng: random.Random, instance: Instance) -> Certificate:
 
 def _proves(instance: Instance, certificate: Certificate, value: int) -> bool:
     try:
-        return evaluate(instance, replace(certificate, value=value)) == value
+        return evaluate_certificate(instance, replace(certificate, value=value)) == value
     except CertificateError as error:
         if "leaves paths" in str(error):
             return False
@@ -203,7 +203,7 @@ def test_a_certificate_in_a_file() -> None:
     assert "strict" not in sweep_certificate(13, free, [3, -1])
     assert sweep_certificate(13, free, [], [])["strict"] == []
     assert certificate_document(read_certificate(document)) == document
-    assert evaluate(PAIR, read_certificate(sweep_certificate(9, free, [], []))) == 9
+    assert evaluate_certificate(PAIR, read_certificate(sweep_certificate(9, free, [], []))) == 9
 
 
 @pytest.mark.parametrize(
@@ -223,12 +223,12 @@ def test_damaged_strict_kinds_are_refused(change: dict[str, Any], text: str) -> 
     """One line says what is wrong; an equal pair is no strict kind."""
     free = (np.zeros(2, dtype=np.int64), 1)
     document = sweep_certificate(9, free, [0, 0], [0, 1])
-    assert evaluate(PAIR, read_certificate(document)) == 9
+    assert evaluate_certificate(PAIR, read_certificate(document)) == 9
     with pytest.raises(CertificateError, match=text):
-        evaluate(PAIR, read_certificate(document | change))
+        evaluate_certificate(PAIR, read_certificate(document | change))
     twins = replace(PAIR, requests=(*PAIR.requests, Request(2, 0, 3, 4)))
     with pytest.raises(CertificateError, match="strict: expected kinds"):
-        evaluate(twins, read_certificate(document))
+        evaluate_certificate(twins, read_certificate(document))
 
 
 def test_a_forged_certificate_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,4 +240,4 @@ def test_a_forged_certificate_ends(monkeypatch: pytest.MonkeyPatch) -> None:
             "sweep", value, multipliers=tuple(multipliers), strict=tuple(range(60))
         )
         with pytest.raises(CertificateError, match="takes more than the 50000000 steps"):
-            evaluate(Instance("wide", 60, tuple(rows)), certificate)
+            evaluate_certificate(Instance("wide", 60, tuple(rows)), certificate)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
 from formulations.bounds.pricing import Pricing, request_classes
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import price_certificate, read_certificate
 from formulations.dp import state_kernels
 from formulations.dp.state_bounds import price_tables, scaled_prices
@@ -23,8 +23,8 @@ from formulations.valid.groups import WindowGroup, window_groups
 from formulations.valid.states import running_states, searchable_states
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
-from instances.model import MAX_ARRIVAL, MAX_TOKENS
-from tests.kernels import from_python
+from instances.instance import MAX_ARRIVAL, MAX_TOKENS
+from tests.kernel_parts import from_python
 from tests.oracles.draws import instance_of, instances
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -139,7 +139,7 @@ def test_priced_starts_are_exact(
         costs.bound, costs.denominator, costs.memory, groups=groups, group_prices=costs.groups
     )
     # Over all starts, not only those up to ``latest``, it may prove less.
-    assert evaluate(instance, read_certificate(certificate)) <= costs.bound
+    assert evaluate_certificate(instance, read_certificate(certificate)) <= costs.bound
     with contextlib.suppress(OverflowError):
         # Exact as well where they prove less than prices of 0 do.
         costs = start_costs(instance, given_prices[0], groups, given_prices[1], latest)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from formulations.certificates import budget as limits
-from formulations.certificates import prices as certificate_prices
-from formulations.certificates.budget import Budget, CertificateError, TooLongError
-from formulations.certificates.certificate import evaluate
+from formulations.certificates import price_evaluation as certificate_prices
+from formulations.certificates.budget import CertificateError, ReaderBudget, TooLongError
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.starts import start_costs
@@ -51,7 +51,7 @@ def test_windows_that_begin_after_the_start_hide_no_start(most: int) -> None:
                 for group in groups
             ],
         }
-        assert evaluate(PAIR, read_certificate(document)) == 40 - 100 * 10**6
+        assert evaluate_certificate(PAIR, read_certificate(document)) == 40 - 100 * 10**6
         found = start_costs(
             PAIR, prices, [WindowGroup(most, tuple(group)) for group in groups], [[]] * len(groups)
         )
@@ -145,14 +145,14 @@ def test_no_forged_certificate_exceeds_the_optimum(
         if rng.random() < 0.5:
             best["upper_bound"] = optimum
         try:
-            value = evaluate(instance, read_certificate(best))
+            value = evaluate_certificate(instance, read_certificate(best))
         except CertificateError:
             continue
         taken += 1
         for _ in range(25):
             assert value <= optimum, (instance, best)
             trial = _climbed(rng, best)
-            found = evaluate(instance, read_certificate(trial))
+            found = evaluate_certificate(instance, read_certificate(trial))
             if found >= value:
                 best, value = trial, found
         assert value <= optimum, (instance, best)
@@ -209,7 +209,7 @@ def test_an_evaluation_without_end_is_refused(instance: Instance, document: Docu
     """What takes too many steps or too much memory is one line, before any is taken."""
     refused = r"(takes more than the \d+ steps|holds more than the \d+ numbers)"
     with pytest.raises(CertificateError, match=refused) as caught:
-        evaluate(instance, read_certificate({"value": 0} | document))
+        evaluate_certificate(instance, read_certificate({"value": 0} | document))
     assert "\n" not in str(caught.value)
 
 
@@ -235,16 +235,16 @@ def test_the_parts_of_a_certificate_share_what_it_may_take(
     own = {"value": 0} | own
     half = [{"requests": pair, "certificate": own} for pair in ([0, 1], [2, 3])]
     alone, both = ({"kind": "parts", "value": 0, "parts": each} for each in (half[:1], half))
-    budget = Budget(len(TWINS), alone)
-    value = evaluate(TWINS, read_certificate(alone), budget)
+    budget = ReaderBudget(len(TWINS), alone)
+    value = evaluate_certificate(TWINS, read_certificate(alone), budget)
     taken = budget.allowed - budget.steps
     assert taken > 0
-    assert evaluate(TWINS, read_certificate(both)) == 2 * value
+    assert evaluate_certificate(TWINS, read_certificate(both)) == 2 * value
     # Looking ahead takes a share of what is left, so a little less is not enough.
     monkeypatch.setattr(limits, "MOST_STEPS", taken + taken // 2)
-    assert evaluate(TWINS, read_certificate(alone)) == value
+    assert evaluate_certificate(TWINS, read_certificate(alone)) == value
     with pytest.raises(TooLongError, match=r"part 1: .*takes more"):
-        evaluate(TWINS, read_certificate(both))
+        evaluate_certificate(TWINS, read_certificate(both))
 
 
 def test_a_table_of_patterns_counts_with_its_entries() -> None:
@@ -253,7 +253,7 @@ def test_a_table_of_patterns_counts_with_its_entries() -> None:
     states = {"knots": [1, 1000], "tokens": [0, 3000], "left": [0, 3000], "table": [1] * 8}
     document = {"kind": "sweep", "value": 1, "states": states}
     with pytest.raises(CertificateError, match="holds more"):
-        evaluate(long, read_certificate(document))
+        evaluate_certificate(long, read_certificate(document))
 
 
 @pytest.mark.parametrize("forge", [_priced, _ahead])
@@ -267,11 +267,17 @@ def test_parts_and_large_numbers_change_no_value(
         instance = _instance(rng)
         certificate = {"kind": "prices", "value": 0} | forge(rng, instance)
         try:
-            drawn.append((instance, certificate, evaluate(instance, read_certificate(certificate))))
+            drawn.append(
+                (
+                    instance,
+                    certificate,
+                    evaluate_certificate(instance, read_certificate(certificate)),
+                )
+            )
         except CertificateError:
             continue
     monkeypatch.setattr(certificate_prices, "STARTS", 3)
     for safe in (SAFE, 0):
         monkeypatch.setattr(certificate_prices, "SAFE", safe)
         for instance, certificate, value in drawn:
-            assert evaluate(instance, read_certificate(certificate)) == value
+            assert evaluate_certificate(instance, read_certificate(certificate)) == value

@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 from formulations.certificates import budget as limits
-from formulations.certificates import prices as certificate_prices
-from formulations.certificates.budget import Budget, CertificateError, TooLongError
-from formulations.certificates.certificate import evaluate, shrink, too_long
+from formulations.certificates import price_evaluation as certificate_prices
+from formulations.certificates.budget import CertificateError, ReaderBudget, TooLongError
+from formulations.certificates.certificate_evaluation import (
+    evaluate_certificate,
+    refusal_of_length,
+    shrink_certificate,
+)
 from formulations.certificates.certificate_file import (
     Certificate,
     PricedLookAhead,
@@ -20,8 +24,8 @@ from formulations.certificates.certificate_file import (
     read_certificate,
 )
 from formulations.lagrangian.exact import SAFE
+from formulations.lagrangian.priced_rows import PricedRow
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
-from formulations.lagrangian.rows import PricedRow
 from formulations.valid.lookahead import LookAheadRow
 from instances import Instance
 from tests.engine_batch import solve_batch
@@ -116,7 +120,7 @@ def test_no_priced_rows_exceed_the_optimum(draws: int) -> None:
                 value, (memory, rows) = found, trial
         priced = [PricedRow(LookAheadRow(*row[:3]), row.times, row.prices) for row in rows]
         ours = evaluate_prices(instance, np.array(memory, np.int64), denominator, priced=priced)
-        read = evaluate(instance, _certificate(memory, rows, denominator))
+        read = evaluate_certificate(instance, _certificate(memory, rows, denominator))
         assert ours == read == value
 
 
@@ -138,9 +142,11 @@ def test_start_windows_and_large_numbers_change_nothing(monkeypatch: pytest.Monk
             document = price_certificate(
                 found.value, found.denominator, found.numerators, lookahead=found.lookahead
             )
-            assert evaluate(instance, read_certificate(document)) == found.value <= optimum
-            short = shrink(instance, read_certificate(document))
-            assert evaluate(instance, short) >= found.value
+            assert (
+                evaluate_certificate(instance, read_certificate(document)) == found.value <= optimum
+            )
+            short = shrink_certificate(instance, read_certificate(document))
+            assert evaluate_certificate(instance, short) >= found.value
             if found.lookahead:
                 assert short.denominator < found.denominator
 
@@ -166,9 +172,9 @@ def test_start_windows_and_large_numbers_change_nothing(monkeypatch: pytest.Monk
 def test_what_is_no_row_is_refused(change: dict[str, object], complaint: str) -> None:
     """A core with one request twice or none, times that do not rise, and numbers below 0."""
     document = {"kind": "prices", "value": 0, "lookahead": [ROW]}
-    evaluate(PAIR, read_certificate(document))
+    evaluate_certificate(PAIR, read_certificate(document))
     with pytest.raises(CertificateError, match=complaint):
-        evaluate(PAIR, read_certificate(document | {"lookahead": [ROW | change]}))
+        evaluate_certificate(PAIR, read_certificate(document | {"lookahead": [ROW | change]}))
 
 
 def test_a_small_search_finds_a_row() -> None:
@@ -186,16 +192,16 @@ def test_a_small_search_finds_a_row() -> None:
 def test_rows_that_take_too_long_are_told_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the reader would refuse for its rows alone is known from the same count."""
     document = {"kind": "prices", "value": 0, "memory": [0, 1], "lookahead": [ROW]}
-    budget = Budget(2, document)
-    evaluate(PAIR, read_certificate(document), budget)
+    budget = ReaderBudget(2, document)
+    evaluate_certificate(PAIR, read_certificate(document), budget)
     taken = budget.allowed - budget.steps
     monkeypatch.setattr(limits, "MOST_STEPS", taken)
-    assert too_long(PAIR, document) is None
+    assert refusal_of_length(PAIR, document) is None
     document["lookahead"] = [ROW] * 9
     refused = f"takes more than the {taken} steps"
-    assert refused in (too_long(PAIR, document) or "")
+    assert refused in (refusal_of_length(PAIR, document) or "")
     with pytest.raises(TooLongError, match=refused):
-        evaluate(PAIR, read_certificate(document))
+        evaluate_certificate(PAIR, read_certificate(document))
 
 
 @pytest.mark.parametrize("price", [2**59, 2**62, 2**63 - 1])
@@ -204,7 +210,7 @@ def test_huge_prices_are_added_up_exactly(price: int, denominator: int) -> None:
     """Beyond 64 bits the reader agrees with the oracle: a forged certificate proves no more."""
     instance = instance_of(4, (0, 0, 4))
     row = Row(1, 3, (0,), (4,), (price,))
-    read = evaluate(instance, _certificate([], [row], denominator))
+    read = evaluate_certificate(instance, _certificate([], [row], denominator))
     assert read == bound(instance, [], [row], denominator) <= 4
 
 
@@ -215,7 +221,7 @@ def test_late_prices_are_added_up_exactly(price: int, time: int) -> None:
     The only request, (1, 2), begins at 0 and pays nothing; what the row is worth is M² its price.
     """
     instance = instance_of(8, (0, 1, 2))
-    read = evaluate(instance, _certificate([], [Row(0, 0, (), (time,), (price,))], 1))
+    read = evaluate_certificate(instance, _certificate([], [Row(0, 0, (), (time,), (price,))], 1))
     assert read == 2 - 64 * price
 
 
@@ -238,7 +244,7 @@ def test_rows_hold_no_more_than_is_allowed_together(monkeypatch: pytest.MonkeyPa
     """Each is short enough by itself: 8 numbers for each of its 10 times, 12 for each of all 10."""
     document = {"kind": "prices", "value": 0, "lookahead": [ROW | {"times": [0, 9]}]}
     monkeypatch.setattr(limits, "MOST_NUMBERS", 200)
-    assert evaluate(PAIR, read_certificate(document)) <= brute_force_optimum(PAIR)
+    assert evaluate_certificate(PAIR, read_certificate(document)) <= brute_force_optimum(PAIR)
     document["lookahead"] = [ROW | {"times": [0, 9]}] * 2
     with pytest.raises(CertificateError, match="holds more than the 200 numbers"):
-        evaluate(PAIR, read_certificate(document))
+        evaluate_certificate(PAIR, read_certificate(document))

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from formulations.certificates import budget as limits
-from formulations.certificates.budget import Budget, CertificateError, TooLongError
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.budget import CertificateError, ReaderBudget, TooLongError
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import parts_certificate, read_certificate
-from formulations.valid.parts import closed_up, part_of, parts_of
+from formulations.valid.idle_gaps import closed_up, part_of, parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
@@ -103,7 +103,7 @@ def test_a_certificate_of_parts_proves_their_sum() -> None:
     """Two of (0, 3, 3) and one of (50, 0, 4): 3 + 3 at least without prices, and 4."""
     instance = instance_of(7, (0, 3, 3), (0, 3, 3), (50, 0, 4))
     assert brute_force_optimum(instance) == 3 + 6 + 4 > 3 + 3 + 4
-    assert evaluate(instance, read_certificate(_proved(instance))) == 10
+    assert evaluate_certificate(instance, read_certificate(_proved(instance))) == 10
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_forged_certificates_of_parts_are_refused(change: Any, words: str) -> No
     document = {**document, "parts": [dict(each) for each in document["parts"]]}
     change(document["parts"])
     with pytest.raises(CertificateError, match=words):
-        evaluate(instance, read_certificate(document))
+        evaluate_certificate(instance, read_certificate(document))
 
 
 def test_a_certificate_of_any_parts_proves_no_more_than_the_optimum() -> None:
@@ -147,7 +147,7 @@ def test_a_certificate_of_any_parts_proves_no_more_than_the_optimum() -> None:
         document = parts_certificate(
             (group, {"kind": VOLUMES, "value": 10**6}, ()) for group in groups
         )
-        assert evaluate(instance, read_certificate(document)) <= best
+        assert evaluate_certificate(instance, read_certificate(document)) <= best
         assert best <= brute_force_optimum(instance)
 
 
@@ -197,7 +197,7 @@ def test_parts_in_seconds_share_what_they_may_take(monkeypatch: pytest.MonkeyPat
     parts = [{"requests": pair, "certificate": prices} for pair in ([0, 1], [2, 3])]
     both = batch_time | {"kind": "parts", "parts": parts}
     alone = both | {"parts": parts[:1]}
-    budget = Budget(4, alone)
+    budget = ReaderBudget(4, alone)
     value = evaluate_rates(instance, read_rate_certificate(alone), budget)
     assert evaluate_rates(instance, read_rate_certificate(both)) == 2 * value
     monkeypatch.setattr(limits, "MOST_STEPS", budget.allowed - budget.steps)

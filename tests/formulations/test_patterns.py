@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from formulations.bounds import lp, patterns
-from formulations.bounds.highs import Floats
+from formulations.bounds.highs_lp import Floats
 from formulations.bounds.outcome import Bound, SilentReporter
 from formulations.bounds.patterns import LEVELS, PatternOptions, PatternPricing, compute_bound
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
-from formulations.lagrangian.kernels import most_worth
+from formulations.lagrangian.price_kernels import most_worth
 from formulations.lagrangian.prices import certify_prices
-from formulations.lagrangian.states import Grids, PriceTable
-from formulations.lagrangian.states import evaluate as evaluate_table
+from formulations.lagrangian.state_prices import Grids, PriceTable
+from formulations.lagrangian.state_prices import evaluate_table as evaluate_table
 from formulations.valid.states import running_states
 from instances import Instance, Request
 from instances.families import am1, am2
@@ -104,7 +104,7 @@ def test_any_prices_on_states_certify(
     assert bound <= brute_force_optimum(instance)
     if lookahead and bound > 0:
         document = sweep_certificate(bound, table)
-        assert evaluate(instance, read_certificate(document)) == bound
+        assert evaluate_certificate(instance, read_certificate(document)) == bound
 
 
 def test_prices_on_states_by_hand() -> None:
@@ -136,7 +136,7 @@ def test_prices_before_the_first_knot_are_0() -> None:
     points = np.array([4, 5]), np.array([2, 4]), np.array([0, 2])
     table = PriceTable(*points, np.array([[[1, 1]] * 2, [[0, 0]] * 2]), 1)
     assert evaluate_table(instance, states, table).bound == 5
-    assert evaluate(instance, read_certificate(sweep_certificate(5, table))) == 5
+    assert evaluate_certificate(instance, read_certificate(sweep_certificate(5, table))) == 5
 
 
 def test_growth_is_priced() -> None:

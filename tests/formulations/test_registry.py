@@ -40,8 +40,8 @@ def test_listing_imports_no_solver() -> None:
 #: The module of each kind of certificate.
 CERTIFICATES = {
     "volumes": "formulations.valid.volumes",
-    "prices": "formulations.certificates.certificate",
-    "parts": "formulations.certificates.certificate",
+    "prices": "formulations.certificates.certificate_evaluation",
+    "parts": "formulations.certificates.certificate_evaluation",
     "sweep": "formulations.certificates.sweep",
 }
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from formulations.certificates.budget import CertificateError
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
 from formulations.dp import dominance
 from formulations.dp import levels as level_module
-from formulations.dp.levels import Level, Limits
+from formulations.dp.levels import Level, SearchLimits
 from formulations.dp.network import Ints, Network, network
 from formulations.dp.relaxation import Evaluated, Relaxation, Tuning
 from instances import Instance, Request
@@ -99,7 +99,7 @@ def test_little_memory_proves_nothing_less_and_nothing_more(
         assert whole.bound is not None
         assert whole.bound <= optimum
         for memory in np.geomspace(300, 60_000, 12):
-            found = relaxed.evaluate(own, optimum + 8, Limits(threads, memory, lambda: False))
+            found = relaxed.evaluate(own, optimum + 8, SearchLimits(threads, memory, lambda: False))
             reasons.append(found.reason)
             if found.reason:
                 assert (found.bound, found.least, found.paths) == (None, None, None)
@@ -118,7 +118,7 @@ def test_what_is_kept_of_each_level_counts_as_memory() -> None:
         told.append(t)
         return 10**8
 
-    limits = Limits(1, 3.5e8, lambda: False)
+    limits = SearchLimits(1, 3.5e8, lambda: False)
     found = Relaxation(under, 20).sweep(np.zeros(3, dtype=np.int64), 19, limits, keep)
     assert found.reason == "memory"
     assert len(told) == 4
@@ -150,7 +150,7 @@ def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyP
     evaluate_all, targets = Relaxation.evaluate, list[int]()
 
     def evaluate_beams(
-        relaxed: Relaxation, own: Ints, target: int, limits: Limits, beam: int | None, _: None
+        relaxed: Relaxation, own: Ints, target: int, limits: SearchLimits, beam: int | None, _: None
     ) -> Evaluated:
         if beam is not None:
             return evaluate_all(relaxed, own, target, limits, beam)
@@ -205,9 +205,14 @@ def test_multipliers_raise_the_bound_and_are_certified(latest: int) -> None:
     bound, own = found[-1][0], found[-1][1].tolist()
     assert sum(o for *_, o in rows) < bound <= optimum
     assert bound >= optimum - 2
-    assert evaluate(instance, read_certificate(sweep_certificate(bound, FREE, own, ()))) == bound
+    assert (
+        evaluate_certificate(instance, read_certificate(sweep_certificate(bound, FREE, own, ())))
+        == bound
+    )
     with pytest.raises(CertificateError):
-        evaluate(instance, read_certificate(sweep_certificate(optimum + 1, FREE, own, ())))
+        evaluate_certificate(
+            instance, read_certificate(sweep_certificate(optimum + 1, FREE, own, ()))
+        )
 
 
 @pytest.mark.parametrize(

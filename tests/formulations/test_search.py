@@ -14,7 +14,7 @@ from instances import Instance
 from instances.families import am1
 from kvopt.engines.job import tel_of
 from schedules import check_schedule, make_schedule
-from tests.formulations.forward import pass_of
+from tests.formulations.forward_pass import pass_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instance_of, instances
 from tests.tiers import a_few

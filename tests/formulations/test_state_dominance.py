@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from formulations.dp import forward
 from formulations.dp.state_dominance import StateDominance
 from instances import Instance, Request
-from tests.formulations.forward import pass_of
+from tests.formulations.forward_pass import pass_of
 from tests.formulations.relaxed import random_instance
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few

@@ -16,8 +16,8 @@ from formulations.bounds.pricing import request_classes
 from formulations.certificates import budget as budget_limits
 from formulations.certificates import sweep as backward_levels
 from formulations.certificates import sweep_tables as backward_tables
-from formulations.certificates.budget import Budget, CertificateError
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.budget import CertificateError, ReaderBudget
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import (
     Certificate,
     read_certificate,
@@ -27,11 +27,11 @@ from formulations.dp import backward as sweep_module
 from formulations.dp import counts
 from formulations.dp import levels as level_module
 from formulations.dp import network as network_module
-from formulations.dp.backward import Step, search
-from formulations.dp.levels import Limits, _Shares, sweep
+from formulations.dp.backward import WindowResult, search
+from formulations.dp.levels import SearchLimits, _Shares, sweep
 from formulations.dp.network import Network, network, rules
 from formulations.dp.paths import priced, split
-from formulations.lagrangian.states import PriceTable
+from formulations.lagrangian.state_prices import PriceTable
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import one_at_a_time
@@ -83,17 +83,17 @@ def _never() -> bool:
     return False
 
 
-def _limits(memory: float = 1e9, threads: int = 1, seconds: float = 0.3) -> Limits:
+def _limits(memory: float = 1e9, threads: int = 1, seconds: float = 0.3) -> SearchLimits:
     end = time.monotonic() + seconds
-    return Limits(threads, memory, lambda: time.monotonic() > end)
+    return SearchLimits(threads, memory, lambda: time.monotonic() > end)
 
 
-def _check(instance: Instance, prices: Prices, limits: Limits) -> None:
+def _check(instance: Instance, prices: Prices, limits: SearchLimits) -> None:
     """Search; no bound may exceed the optimum, and what ends has proved it."""
     optimum = brute_force_optimum(instance)
     found = network(instance, prices)
     assert found.bound <= optimum
-    steps: list[Step] = []
+    steps: list[WindowResult] = []
     ended = search(found, bound=found.bound, below=optimum + 3, limits=limits, on_step=steps.append)
     assert all(step.bound <= optimum for step in steps)
     if ended:
@@ -115,13 +115,15 @@ def _certify(
     document = sweep_certificate(best, prices, multipliers)
     refused = ""
     try:
-        proved = evaluate(instance, read_certificate(document))
+        proved = evaluate_certificate(instance, read_certificate(document))
     except CertificateError as error:
         refused, proved = str(error), best
     assert proved == best
     assert not refused or "takes more" in refused or "holds more" in refused
     with pytest.raises(CertificateError):
-        evaluate(instance, read_certificate(sweep_certificate(optimum + 1, prices, multipliers)))
+        evaluate_certificate(
+            instance, read_certificate(sweep_certificate(optimum + 1, prices, multipliers))
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -157,7 +159,9 @@ def test_what_is_counted_is_proved_up_to_the_optimum(word: int, data: st.DataObj
         for value in (optimum - 1, optimum, optimum + 1, optimum + 2):
             certificate = read_certificate(sweep_certificate(value, prices, own))
             try:
-                refused = "" if evaluate(instance, certificate) == value else "another value"
+                refused = (
+                    "" if evaluate_certificate(instance, certificate) == value else "another value"
+                )
             except CertificateError as error:
                 refused = str(error)
             if value > optimum:
@@ -179,7 +183,7 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
     width = len(instance)
 
     def swept_by(each: network_module.WindowRules, threads: int) -> tuple[int, int]:
-        result = sweep(each, width, Limits(threads, 1e9, _never), keep=True)
+        result = sweep(each, width, SearchLimits(threads, 1e9, _never), keep=True)
         assert result.paths is not None
         length = priced(result.paths, np.zeros(len(found.least), dtype=np.int64), found.least).value
         assert length is not None
@@ -207,7 +211,7 @@ def _free(instance: Instance) -> Network:
 
 def test_what_is_forgotten_needs_multipliers() -> None:
     """Without prices a window up to 12 is left: the short request twice takes 4 + 8 = 12."""
-    found, steps = _free(PAIR), list[Step]()
+    found, steps = _free(PAIR), list[WindowResult]()
     assert found.bound == 9
     left = sweep(rules(found, found.window(12)), 2, _limits(), keep=False)
     assert not left.closed
@@ -222,7 +226,7 @@ def test_counting_one_kind_after_the_other_is_counting_all() -> None:
     optimum = brute_force_optimum(instance)
     found = _free(instance)
     window = found.window(optimum + 1)
-    paths = sweep(rules(found, window), 4, Limits(1, 1e9, _never), keep=True).paths
+    paths = sweep(rules(found, window), 4, SearchLimits(1, 1e9, _never), keep=True).paths
     assert paths is not None
     counts = found.kinds.counts
     none = np.zeros_like(counts)
@@ -243,7 +247,7 @@ def test_limits_end_a_sweep_without_a_claim() -> None:
     optimum = brute_force_optimum(instance)
     short = [_limits(seconds=-1.0), *(_limits(memory) for memory in np.geomspace(500, 50_000, 9))]
     for limits in short:
-        steps: list[Step] = []
+        steps: list[WindowResult] = []
         found = _free(instance)
         ended = search(found, bound=0, below=10**6, limits=limits, on_step=steps.append)
         assert ended == any(step.starts for step in steps)
@@ -293,9 +297,9 @@ def test_damaged_certificates_are_refused(
 ) -> None:
     """That of the pair proves 13; changed, it proves nothing, and says why."""
     document = sweep_certificate(13, FREE, [0, 0])
-    assert evaluate(PAIR, read_certificate(document)) == 13
+    assert evaluate_certificate(PAIR, read_certificate(document)) == 13
     with pytest.raises(CertificateError, match=text):
-        evaluate(PAIR, read_certificate(damage(document)))
+        evaluate_certificate(PAIR, read_certificate(damage(document)))
 
 
 @pytest.mark.parametrize(
@@ -319,7 +323,7 @@ def test_a_line_does_not_take_hours(instance: Instance, value: int, text: str) -
     multipliers = [0] * different if value == 1_020 else []
     certificate = Certificate("sweep", value, multipliers=tuple(multipliers))
     with pytest.raises(CertificateError, match=text):
-        evaluate(instance, certificate)
+        evaluate_certificate(instance, certificate)
 
 
 def test_many_states_count_as_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,8 +332,8 @@ def test_many_states_count_as_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     document = sweep_certificate(13, FREE, [0, 0])
     for steps in (0, 1_000):
         monkeypatch.setattr(backward_levels, "STATE", steps)
-        budget = Budget(2, document)
-        assert evaluate(PAIR, read_certificate(document), budget) == 13
+        budget = ReaderBudget(2, document)
+        assert evaluate_certificate(PAIR, read_certificate(document), budget) == 13
         taken.append(budget.allowed - budget.steps)
     assert (taken[1] - taken[0]) % (1_000 * 9) == 0 < taken[1] - taken[0]
 
@@ -345,7 +349,7 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
     instance = instance_of(memory, *((0, h - 1, 1) for h in held))
     network = backward_tables.ReaderNetwork(
         memory,
-        backward_tables.kinds_of(instance, Budget(3, {})),
+        backward_tables.kinds_of(instance, ReaderBudget(3, {})),
         pay=np.array([[0, 0, 0], paid]),
         worth=np.zeros(2, dtype=np.int64),
         dear=np.zeros((2, 3), dtype=np.int64),
@@ -353,7 +357,7 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
         ahead=np.zeros((0, 0, 0), dtype=np.int64),
         extra=np.zeros(3, dtype=np.int64),
     )
-    budget = Budget(3, {})
+    budget = ReaderBudget(3, {})
     assert backward_tables.looking_ahead(network, budget).ahead[1, :, 1].tolist() == expected
     gain, power = backward_tables.gain_of(network, -np.array(paid), np.arange(3), budget)
     assert (gain.tolist(), power) == (expected, 0)
@@ -362,13 +366,13 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
 def test_what_completes_is_bounded_in_coarse_units_of_many_tokens() -> None:
     """In units of 2^8 tokens no less is gained than in tokens; what is below one, all at once."""
     instance = instance_of(10**6, (0, 0, 1), (0, 0, 1), (0, 99_999, 1), (0, 300_000, 1))
-    kinds = backward_tables.kinds_of(instance, Budget(4, {}))
+    kinds = backward_tables.kinds_of(instance, ReaderBudget(4, {}))
     none = np.zeros(3, dtype=np.int64)
     network = backward_tables.ReaderNetwork(
         10**6, kinds, none[None], none, none[None], 0, none[:0].reshape(0, 0, 0), none
     )
     gain, power = backward_tables.gain_of(
-        network, np.array([-5, -10, 7]), np.arange(3), Budget(4, {})
+        network, np.array([-5, -10, 7]), np.arange(3), ReaderBudget(4, {})
     )
     assert power == 8
     # Both small ones, and ten of 10⁵ tokens in a million of them.
@@ -386,10 +390,10 @@ def test_counts_beyond_eight_bits() -> None:
     for value in (optimum, optimum + 1):
         certificate = read_certificate(sweep_certificate(value, prices, [0]))
         if value == optimum:
-            assert evaluate(instance, certificate) == optimum
+            assert evaluate_certificate(instance, certificate) == optimum
         else:
             with pytest.raises(CertificateError, match="a schedule has a TEL below"):
-                evaluate(instance, certificate)
+                evaluate_certificate(instance, certificate)
 
 
 @pytest.mark.parametrize("field", ["knots", "tokens", "left", "table"])
@@ -398,12 +402,12 @@ def test_damaged_prices_on_states_are_refused(field: str) -> None:
     grid = np.array([0, 4, 8])
     table = PriceTable(np.array([1, 9]), grid, grid, np.zeros((2, 3, 3), dtype=np.int64), 4)
     document = sweep_certificate(13, table, [0, 0])
-    assert evaluate(PAIR, read_certificate(document)) == 13
+    assert evaluate_certificate(PAIR, read_certificate(document)) == 13
     states = dict(document["states"])
     for changed in (list(states[field])[:1], list(states[field])[:-1] if field != "knots" else []):
         damaged = document | {"states": states | {field: changed}}
         with pytest.raises(CertificateError, match="states"):
-            evaluate(PAIR, read_certificate(damaged))
+            evaluate_certificate(PAIR, read_certificate(damaged))
 
 
 @pytest.mark.parametrize("takes", [29.0, 31.0])
@@ -413,14 +417,14 @@ def test_a_window_that_takes_far_longer_than_is_left_is_given_up(
     """Three times what was left when it began; a wider one is not tried then."""
     now, seen = [0.0], []
 
-    def window(_: object, target: int, limits: Limits) -> Step | None:
+    def window(_: object, target: int, limits: SearchLimits) -> WindowResult | None:
         now[0] += takes
         seen.append(limits.out_of_time())
-        return None if seen[-1] else Step(target, target + 1, None, 1, None)
+        return None if seen[-1] else WindowResult(target, target + 1, None, 1, None)
 
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(sweep_module, "_window", window)
-    endless = Limits(1, 1e9, lambda: False)
+    endless = SearchLimits(1, 1e9, lambda: False)
     assert not search(
         _free(PAIR), bound=9, below=13, limits=endless, on_step=lambda _: None,
         seconds=lambda: 10.0 - now[0],
@@ -437,7 +441,7 @@ def test_many_equal_requests_are_counted_to_the_optimum() -> None:
     assert counted is not None
     optimum = counted.tel
     prices = np.array([0, *range(4 * 50, 0, -4)])
-    found: list[Step] = []
+    found: list[WindowResult] = []
     limits = _limits(seconds=60.0)
     under = network(MANY, (prices, 16))
     assert search(under, bound=0, below=optimum + 1, limits=limits, on_step=found.append)
@@ -458,7 +462,7 @@ def test_kinds_are_counted_in_as_many_groups_as_words_need(
     monkeypatch.setattr(sweep_module, "COMBINATIONS", most)
     assert sweep_module._countable(np.array([2, 2, 2])) == {3: 1, 9: 2, 100: 3}[most]
     instance = instance_of(7, *((0, 1, 1 + i % 3) for i in range(6)))
-    optimum, found = brute_force_optimum(instance), list[Step]()
+    optimum, found = brute_force_optimum(instance), list[WindowResult]()
     free = _free(instance)
     limits = _limits(seconds=60.0)
     assert search(free, bound=0, below=optimum + 1, limits=limits, on_step=found.append)

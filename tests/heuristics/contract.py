@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from heuristics.policy import AdvisedPolicy, NotApplicableError
-from heuristics.registry import policies
-from heuristics.rounds import EndlessLoopError
+from heuristics.policy_registry import policies
+from heuristics.round_driver import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
 from schedules import Schedule

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from heuristics.policy_registry import policies
 from heuristics.reference.a_min import a_min
-from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
 from instances.families import two_point, worst_mix

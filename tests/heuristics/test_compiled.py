@@ -11,9 +11,9 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-import heuristics.compiled
+import heuristics.kernel_compiler
 from heuristics import annealing, gap_filling
-from heuristics.compiled import compiled, filling_kernel, kernel
+from heuristics.kernel_compiler import compiled, filling_kernel, kernel
 
 PAIR = (np.arange(5), np.arange(5, 10))
 
@@ -33,7 +33,7 @@ def parts(pair: Any) -> int:
 def test_filling_kernels_count_no_references(mark: Any, counts: bool) -> None:
     """The same function with and without the runtime, and the same numbers."""
     marked = mark(types.FunctionType(parts.__code__, globals()))
-    found = njit(**heuristics.compiled._options(marked))(marked)
+    found = njit(**heuristics.kernel_compiler._options(marked))(marked)
     assert found(PAIR) == parts(PAIR) == sum(int(PAIR[0][k:] @ PAIR[1][k:]) for k in range(5))
     assert ("NRT_decref" in "".join(found.inspect_asm().values())) == counts
 
@@ -44,7 +44,7 @@ def test_all_kernels_of_the_local_search_are_such() -> None:
     names = (annealing.__name__, gap_filling.__name__)
     own = [each for each in both if inspect.isfunction(each) and each.__module__ in names]
     assert len(own) > 20
-    assert set(own) <= heuristics.compiled._filling
+    assert set(own) <= heuristics.kernel_compiler._filling
 
 
 def test_a_filling_kernel_that_makes_an_array_does_not_compile() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.engine.compare import difference, ledgers, main
+from tools.engine.compare_ledgers import difference, ledgers, main
 
 LEDGERS = sorted(Path(__file__).with_name("engine").glob("*.json"))
 

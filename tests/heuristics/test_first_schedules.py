@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics import compiled as compiling
 from heuristics import gap_filling
+from heuristics import kernel_compiler as compiling
 from heuristics.admission import Active, Requests, first_feasible, starts_in_order
-from heuristics.compiled import compiled
 from heuristics.gap_filling import BLOCK
-from heuristics.local_search import Budget, Search, by_volume, columns_of, improve_starts
+from heuristics.kernel_compiler import compiled
+from heuristics.list_search import Budget, Search, by_volume, columns_of, improve_starts
 from heuristics.simulator import run_in_order
 from instances import Instance
 from instances.families import mix80_20

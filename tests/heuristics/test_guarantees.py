@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics.guarantee import Guarantee
+from heuristics.policy_registry import policies
 from heuristics.reference.h_sf import largest_batches
-from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.families import two_point

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from heuristics.policies.a_min import LowerBoundRules
 from heuristics.policies.a_switch import far_apart
 from heuristics.policy import Known, RoundPolicy
+from heuristics.policy_registry import policies
 from heuristics.reference.a_min import a_min
-from heuristics.registry import policies
 from heuristics.simulator import Setting, policy_generator, run_policy
 from instances import Instance, Request
 from instances.families import two_point

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from heuristics import annealing
 from heuristics.annealing import Columns, Walk
-from heuristics.compiled import compiled
-from heuristics.local_search import Budget, Search, columns_of, fits_in_words, improve_starts, luby
+from heuristics.kernel_compiler import compiled
+from heuristics.list_search import Budget, Search, columns_of, fits_in_words, improve_starts, luby
 from heuristics.policy import Ints
 from heuristics.simulator import run_in_order
 from instances import Instance, Request

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heuristics.policies
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from schedules import check_schedule

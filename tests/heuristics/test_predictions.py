@@ -14,8 +14,8 @@ from heuristics.policy import (
     NotApplicableError,
     Values,
 )
+from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS, predict
-from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from tests.heuristics.contract import begins_before, run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heuristics.machine_time import machine_time
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.batch_time import Batch, parse_batch_time

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics import compiled
+from heuristics import kernel_compiler
 from heuristics.policy import AdvisedPolicy, NotApplicableError
-from heuristics.reference import EndlessError, TooLongError, UnservableError
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
+from heuristics.reference import EndlessError, ManyRoundsError, UnservableError
 from heuristics.simulator import Setting, policy_generator, run_policy
 from heuristics.stretches import pass_rounds
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
 from schedules import Schedule, check_schedule
-from schedules.clock import replay
+from schedules.clock import replay_schedule
 from tests.heuristics.twins import options_of, twin
 from tests.oracles.draws import instance_of
 from tests.oracles.real_time import Literal, UndecidedError, in_real_time
@@ -117,7 +117,7 @@ def assert_equal(instance: Instance, schedule: Schedule, expected: Literal) -> N
         assert found == expected.chunks
     verdict = check_schedule(instance, schedule)
     assert verdict.valid, verdict.reason
-    times = replay(instance, schedule).requests
+    times = replay_schedule(instance, schedule).requests
     assert [each.completion for each in times] == expected.completions
 
 
@@ -138,7 +138,7 @@ def test_a_policy_in_real_time_equals_its_transcription(name: str, cases: int) -
         arrivals = instance.arrival_times.tolist()
         try:
             expected = in_real_time(instance, arrivals, coefficients, unit)
-        except (EndlessError, TooLongError, UnservableError, UndecidedError):
+        except (EndlessError, ManyRoundsError, UnservableError, UndecidedError):
             # The guess fails, not the run, which nothing describes then.
             undecided += 1
             continue
@@ -298,7 +298,7 @@ def test_the_compiled_kernel_makes_the_same(name: str, monkeypatch: pytest.Monke
         instance, batch_time, _ = drawn(seed)
         setting = Setting(batch_time=batch_time)
         plain = run_policy(policies()[name], instance, setting)
-        monkeypatch.setattr(compiled, "COMPILE_FROM", 1)
+        monkeypatch.setattr(kernel_compiler, "COMPILE_FROM", 1)
         assert run_policy(policies()[name], instance, setting) == plain
         monkeypatch.undo()
 
@@ -309,7 +309,7 @@ def test_the_compiled_kernel_makes_the_same(name: str, monkeypatch: pytest.Monke
 )
 def test_numbers_beyond_64_bits_are_exact(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a sum could exceed 64 bits nothing is compiled, and the checker says the same."""
-    monkeypatch.setattr(compiled, "COMPILE_FROM", 1)
+    monkeypatch.setattr(kernel_compiler, "COMPILE_FROM", 1)
     instance = instance_of(
         10**9, *((i * 10**9, 4 * 10**8 * (i % 3), 30 + i) for i in range(4)), time_unit="second"
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from heuristics.policy import Rules, State
-from heuristics.rounds import EndlessLoopError, PolicyError, Segment, Trace, drive
+from heuristics.round_driver import EndlessLoopError, PolicyError, Segment, Trace, drive
 from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
 
 #: Rounds of 1 s and 0.5 s a token, of 0.5 s and 0.25 s a token, and of 1 s.

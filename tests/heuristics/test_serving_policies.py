@@ -10,8 +10,8 @@ import pytest
 from heuristics.policies.sglang_ratio import ReservationRatio
 from heuristics.policy import NotApplicableError
 from heuristics.predictions import Prediction
-from heuristics.queues import exact
-from heuristics.rounds import EndlessLoopError
+from heuristics.queues import exact_fraction
+from heuristics.round_driver import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
 from kvopt.methods.grammar import read_method
@@ -35,7 +35,7 @@ def run(call: str, instance: Instance, seed: int = 0, high: int = 0) -> Schedule
 def test_parameters_are_read_as_decimals() -> None:
     """0.1 means one tenth: (1 − 0.9) · 10 is 1 token, where floats would give 0."""
     assert int((1 - 0.9) * 10) == 0
-    assert int((1 - exact(0.9)) * 10) == 1
+    assert int((1 - exact_fraction(0.9)) * 10) == 1
 
 
 def test_alpha_greedy_by_hand() -> None:

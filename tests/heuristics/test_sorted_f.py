@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heuristics.batching.batch_table import batches_by_peaks, batches_exactly
 from heuristics.batching.quantile import draw_sample, order_by_quantiles
 from heuristics.batching.swap import first_fit
-from heuristics.batching.table import batches_by_peaks, batches_exactly
 from heuristics.policy import Known, NotApplicableError
+from heuristics.policy_registry import policies
 from heuristics.reference.sorted_f import fits_together, items_of, least_f
-from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from schedules import check_schedule

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from heuristics.policy import UNIT_ROUND, Choice
+from heuristics.policy_registry import policies
 from heuristics.reference import references
-from heuristics.registry import policies
 from heuristics.simulator import policy_generator
 from instances import Instance
 from schedules import Schedule

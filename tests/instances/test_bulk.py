@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 
 from instances import Instance, Request
-from instances.bulk import built_requests, instance_columns, instance_of
+from instances.bulk_requests import build_requests, instance_columns, restore_instance
 from tests.instances.test_files import any_instance
 
 
@@ -29,14 +29,14 @@ def test_a_large_instance_comes_back(predicted: Callable[[int], bool]) -> None:
         for i in range(4500)
     )
     instance = Instance("many", 100, requests)
-    again = instance_of(json.loads(json.dumps(instance_columns(instance))))
+    again = restore_instance(json.loads(json.dumps(instance_columns(instance))))
     assert again == instance
     assert again.sha256 == instance.sha256 == _canonical_hash(instance)
 
 
 def test_requests_built_in_bulk_are_requests() -> None:
     """They compare, hash, copy and travel between processes as those that were validated."""
-    (built,) = built_requests([0], [2], [3])
+    (built,) = build_requests([0], [2], [3])
     expected = Request(0, 0, 2, 3)
     assert built == expected
     assert hash(built) == hash(expected)

@@ -31,7 +31,7 @@ from instances.families import (
     two_point,
 )
 from instances.families.draws import Draws, Weighted
-from instances.files import instance_document, parse_instance
+from instances.instance_files import instance_document, parse_instance
 from schedules import make_schedule
 from schedules.check import check_schedule
 from tests.oracles.brute_force import brute_force_optimum
@@ -344,7 +344,7 @@ def test_example_3_1_in_small_by_search() -> None:
     assert _kinds(instance) == {(63, 1): 1, (1, 2): 21}
     for k in range(2, 6):
         rows = [(0, 3 * k - 1, 1)] + [(0, 1, 2)] * k
-        requests = instances.families.build.numbered(rows)
+        requests = instances.families.family_tools.number_requests(rows)
         assert brute_force_optimum(Instance("small", 3 * k, requests)) == 2 * k + 3
 
 

@@ -22,9 +22,9 @@ from instances import (
     read_instance,
     write_instance,
 )
-from instances.files import SCHEMA_FILE, format_instance, instance_schema, parse_instance
-from instances.named import find_instances
-from support.jsonfile import without_duplicates
+from instances.instance_files import SCHEMA_FILE, format_instance, instance_schema, parse_instance
+from instances.instance_names import find_instances
+from support.json_files import read_pairs
 
 GOOD: dict[str, Any] = {
     "schema": "kvopt.instance/1",
@@ -443,7 +443,7 @@ def _as_json(content: str | bytes) -> Any:
         raise ValueError
 
     try:
-        return json.loads(content, object_pairs_hook=without_duplicates, parse_constant=refuse)
+        return json.loads(content, object_pairs_hook=read_pairs, parse_constant=refuse)
     except (ValueError, RecursionError):
         return None
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import instances.instance_names
 import instances.ladder
-import instances.named
 from instances import Instance, InstanceFileError, read_instance
 from instances.generate import main as generate_main
-from instances.ladder import SIZES, drawn_rungs, ladder, main, rung_file
-from instances.named import find_instance, find_instances, library_files
+from instances.instance_names import find_instance, find_instances, library_files
+from instances.ladder import SIZES, draw_rungs, main, read_ladder, write_rung_file
 
 LARGEST_HERE = 60
 
@@ -28,8 +28,8 @@ def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_small_rows_are_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every column; the slow test has all sizes."""
     monkeypatch.setattr(instances.ladder, "SIZES", [n for n in SIZES if n <= LARGEST_HERE])
-    drawn = list(drawn_rungs())
-    assert drawn == [rung for rung in ladder().values() if rung.n <= LARGEST_HERE]
+    drawn = list(draw_rungs())
+    assert drawn == [rung for rung in read_ladder().values() if rung.n <= LARGEST_HERE]
     assert len(drawn) > 200
 
 
@@ -37,19 +37,19 @@ def test_small_rows_are_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_rows_are_what_is_drawn() -> None:
     """The committed file stands byte for byte, sizes up to 10,000."""
     assert main(["--check"]) == 0
-    assert {rung.n for rung in ladder().values()} == set(SIZES)
+    assert {rung.n for rung in read_ladder().values()} == set(SIZES)
 
 
 def test_names_are_of_one_instance_each() -> None:
     """Also over ladder and library together, and so are the hashes of the ladder."""
-    assert not ladder().keys() & library_files().keys()
-    assert len({rung.sha256 for rung in ladder().values()}) == len(ladder())
+    assert not read_ladder().keys() & library_files().keys()
+    assert len({rung.sha256 for rung in read_ladder().values()}) == len(read_ladder())
 
 
 @pytest.mark.parametrize("name", ["am2_n8_seed1", "uniform_n5_seed2_rate0.08"])
 def test_the_command_of_a_row_draws_its_instance(name: str, tmp_path: Path) -> None:
     """As a user would type it."""
-    rung, file = ladder()[name], tmp_path / "mine.json"
+    rung, file = read_ladder()[name], tmp_path / "mine.json"
     parameters = [f"--set={each}" for each in rung.set.split()]
     command = [rung.family, "--seed", str(rung.seed), *parameters, "--out", str(file)]
     assert generate_main(command) == 0
@@ -60,7 +60,7 @@ def test_the_command_of_a_row_draws_its_instance(name: str, tmp_path: Path) -> N
 def test_a_size_holds_the_requests_of_the_one_before() -> None:
     """What docs/formats.md says of families that arrive at 0, but for mix80-20."""
     drawn: dict[str, list[Instance]] = {}
-    for rung in ladder().values():
+    for rung in read_ladder().values():
         stated = rung.last_arrival == 0 and not rung.family.startswith("mix80-20")
         if stated and rung.seed == 0 and rung.n <= 500:
             drawn.setdefault(rung.family, []).append(rung.draw())
@@ -75,7 +75,7 @@ def test_an_instance_is_drawn_by_its_name(name: str, caches: Path) -> None:
     """Into the user's caches, whose file is taken the next time."""
     file = find_instance(name)
     assert file.is_relative_to(caches)
-    assert read_instance(file) == ladder()["am1_n5_seed0"].draw()
+    assert read_instance(file) == read_ladder()["am1_n5_seed0"].draw()
     before = file.stat().st_mtime_ns
     assert find_instances(name) == [file]
     assert file.stat().st_mtime_ns == before
@@ -96,32 +96,32 @@ def test_an_instance_is_drawn_by_its_name(name: str, caches: Path) -> None:
 )
 def test_a_damaged_file_of_the_caches_is_made_again(found: str, written: str, caches: Path) -> None:
     """Also where it is an instance all the same, but another one."""
-    file = rung_file("am1_n5_seed0")
+    file = write_rung_file("am1_n5_seed0")
     whole = file.read_text()
     assert found in whole
     file.write_text(whole.replace(found, written))
-    assert rung_file("am1_n5_seed0").read_text() == whole
+    assert write_rung_file("am1_n5_seed0").read_text() == whole
     assert file.is_relative_to(caches)
 
 
 def test_a_link_in_the_caches_is_not_followed(caches: Path) -> None:
     """Neither read, as from a device without an end, nor written through."""
-    file, other = rung_file("am1_n5_seed0"), caches / "other"
+    file, other = write_rung_file("am1_n5_seed0"), caches / "other"
     whole = file.read_text()
     for target in (Path("/dev/zero"), other):
         file.unlink()
         file.symlink_to(target)
-        assert rung_file("am1_n5_seed0").read_text() == whole
+        assert write_rung_file("am1_n5_seed0").read_text() == whole
         assert not file.is_symlink()
     assert not other.exists()
 
 
 def test_what_is_drawn_otherwise_is_refused(caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, and nothing stays in the caches."""
-    rung = replace(ladder()["am1_n5_seed0"], sha256="0" * 64)
+    rung = replace(read_ladder()["am1_n5_seed0"], sha256="0" * 64)
     monkeypatch.setattr(instances.ladder, "ladder", lambda: {rung.name: rung})
     with pytest.raises(InstanceFileError, match="am1_n5_seed0: expected sha256 000000000000, drew"):
-        rung_file(rung.name)
+        write_rung_file(rung.name)
     assert not list(caches.rglob("*.json"))
     monkeypatch.undo()
     # A file stands where the folder shall be.
@@ -137,8 +137,8 @@ def test_the_ladder_is_a_folder_to_a_command(caches: Path, monkeypatch: pytest.M
         f"am1_n5_seed{seed}" for seed in range(3)
     ]
     assert find_instances("ladder/nothing*") == find_instances("*_n5_seed0") == []
-    monkeypatch.setattr(instances.named, "rung_file", Path)
-    whole = [Path(name) for name in ladder()]
+    monkeypatch.setattr(instances.instance_names, "rung_file", Path)
+    whole = [Path(name) for name in read_ladder()]
     assert find_instances("ladder") == find_instances("ladder/**") == whole
     for name in ("ladder", "ladder/am1_n5_*"):
         with pytest.raises(InstanceFileError, match="found neither"):

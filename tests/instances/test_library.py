@@ -10,11 +10,11 @@ import pytest
 
 from instances import library as library_module
 from instances import read_instance
-from instances.files import SCHEMA_FILE
+from instances.instance_files import SCHEMA_FILE
+from instances.instance_names import FOLDER
 from instances.library import library
-from instances.named import FOLDER
 from schedules.schema import main as schedule_schema_main
-from support.committed import regenerate
+from support.generated_files import regenerate
 from tests.oracles.brute_force import brute_force_optimum
 
 LIBRARY = dict(library())

@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from instances import InstanceFileError, read_instance
+from instances.instance_names import (
+    FOLDER,
+    describe_hidden,
+    find_instance,
+    find_instances,
+    library_files,
+)
 from instances.library import library
-from instances.named import FOLDER, find_instance, find_instances, hides, library_files
 
 
 def test_every_instance_of_the_library_has_its_name() -> None:
@@ -49,15 +55,17 @@ def test_what_a_file_of_ones_own_hides_is_told(
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text("{}")
     assert find_instance("uniform_100") == Path("uniform_100")
-    assert hides("uniform_100") == (
+    assert describe_hidden("uniform_100") == (
         "uniform_100: the file here, not uniform_100 of the library "
         "(instances/uniform_100.json names that)"
     )
-    assert "not tiny_two_bursts of the library (instances/tiny/two_b" in hides("two_bursts.json")
+    assert "not tiny_two_bursts of the library (instances/tiny/two_b" in describe_hidden(
+        "two_bursts.json"
+    )
     for name in ("mine.json", "one/uniform_100", "./one/uniform_100", "am1_00", "nothing"):
-        assert hides(name) == ""
+        assert describe_hidden(name) == ""
     monkeypatch.chdir(FOLDER)
-    assert hides("uniform_100.json") == ""
+    assert describe_hidden("uniform_100.json") == ""
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import gamma, lognorm, norm
 
 from instances.families import families
-from instances.families.fitted import (
+from instances.families.fitted_lengths import (
     CHAT_OUTPUT,
     CHAT_PROMPT,
     LOGNORMAL_OUTPUT,

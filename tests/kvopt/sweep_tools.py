@@ -25,7 +25,7 @@ from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
-from kvopt.runs.process import Process, watch
+from kvopt.runs.process import Process, watch_process
 from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from tests.commands import run_command
@@ -112,7 +112,7 @@ def in_fork(code: str, *arguments: object) -> str:
     with tempfile.NamedTemporaryFile("r") as printed:
         told = {"code": code, "arguments": [*map(str, arguments)], "printed": printed.name}
         process = Process("tests.stand_in:execute", f"{json.dumps(told)}\n", compiler=True)
-        outcome = watch(
+        outcome = watch_process(
             process, lambda _: None, lambda: "time_limit" if process.age() > 120 else None
         )
         assert (outcome.ending, outcome.detail) == ("finished", ""), outcome

@@ -8,7 +8,7 @@ import pytest
 
 from instances import Instance, Request
 from instances.families import mix80_20_lognormal
-from kvopt.runs.advice import adviser_of
+from kvopt.runs.advice import choose_relaxation_method
 from kvopt.runs.execute import execute
 from tests.kvopt.sweep_tools import in_fork, task_of
 
@@ -43,8 +43,8 @@ def test_column_generation_has_nearly_the_optimum_of_the_listed_relaxation() -> 
 def test_a_large_instance_is_advised_in_time() -> None:
     """1,000 requests like those of a trace: their LP has too many columns to list them."""
     instance = mix80_20_lognormal.generate(n=1_000)
-    assert adviser_of(instance).text == "bound:bound-lp"
-    assert adviser_of(MIXED).text == "highs:ilp-sparse(relaxed=yes)"
+    assert choose_relaxation_method(instance).text == "bound:bound-lp"
+    assert choose_relaxation_method(MIXED).text == "highs:ilp-sparse(relaxed=yes)"
     record = execute(task_of(instance, "sorted-lp", time_limit=60)).record
     assert (record.status, record.detail) == ("feasible", "")
     # In the order of their volumes 654,271.

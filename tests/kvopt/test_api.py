@@ -29,11 +29,11 @@ from formulations.valid.volumes import volume_bound
 from instances import Instance, InstanceFileError, Request, write_instance
 from kvopt.executors.local import run_local
 from kvopt.methods.grammar import MethodError
-from kvopt.registered import Registered, registered
+from kvopt.registry_lookup import Registered, find_registered
 from kvopt.runs.task import Finished, Task
-from kvopt.sweeps.inputs import InputError
+from kvopt.sweeps.sweep_inputs import InputError
 from schedules import read_schedule
-from schedules.evidence import COMPUTED, believed
+from schedules.evidence import COMPUTED, is_bound_believed
 from tests.kvopt.best_known.registry import FOUR, PRICES
 from tests.kvopt.sweep_tools import ROOT, in_python, own_method
 
@@ -90,14 +90,14 @@ def test_the_summary() -> None:
 
 def test_values_of_the_registry() -> None:
     """An interval where the optimum is open; gaps (TEL − value) / TEL to both ends, and records."""
-    upper, bound = str(registered(kvopt.read("uniform_100"))).split(", bound ")
+    upper, bound = str(find_registered(kvopt.read("uniform_100"))).split(", bound ")
     shown = re.fullmatch(r"(\d+) \(solver-reported; certified (\d+)\)", bound)
     assert shown is not None
     assert int(shown[2]) < int(shown[1]) < int(upper)
-    assert str(registered(FOUR)) == "12 (optimal)"
+    assert str(find_registered(FOUR)) == "12 (optimal)"
     # In seconds the same requests have the same hash, and another optimum.
     for other in (replace(FOUR, memory=6), replace(FOUR, time_unit="second")):
-        assert registered(other) is None
+        assert find_registered(other) is None
     four = dict(kvopt.run(FOUR, "mc-sf").summary())
     tel = int(four["TEL"].split()[0])
     assert four["gap to best"] == f"{100 * (tel - 12) / tel:.3f} %"
@@ -418,8 +418,8 @@ def test_a_claim_in_seconds_is_told_in_seconds(tmp_path: Path) -> None:
     record = result.record
     assert record.bound_source in ("certificate: alone", "certificate: work")
     told = (record.status, record.detail, record.bound_source)
-    assert believed(*told, word=False, proved=True)
-    assert believed(*told, word=True) == (record.bound_source in COMPUTED)
+    assert is_bound_believed(*told, word=False, proved=True)
+    assert is_bound_believed(*told, word=True) == (record.bound_source in COMPUTED)
     assert 0 < (result.bound or 0) < 3600 * 10**9 == record.claimed_bound
     assert "no TEL is below 3600.000 s; without a certificate" in str(result)
 

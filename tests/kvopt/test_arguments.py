@@ -15,8 +15,8 @@ import reports.build
 import serving.commands.memory
 import serving.commands.rates
 import serving.traces.convert
-from kvopt.places import PACKAGES
-from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
+from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
+from kvopt.project_paths import PACKAGES
 from support.command import Command
 from support.usage import read_integer
 from tests.kvopt.conftest import Refused
@@ -109,6 +109,6 @@ def test_the_default_limit_is_written_once(capfd: pytest.CaptureFixture[str]) ->
         for path in (ROOT / name).rglob("*.py")
         if path.name != "__init__.py" and written.search(path.read_text(encoding="utf-8"))
     ]
-    assert places == ["kvopt/ranges.py"]
+    assert places == ["kvopt/checked_numbers.py"]
     assert kvopt.commands.solve.main(["--help"]) == 0
     assert f"(default: {TIME_LIMIT:g})" in " ".join(capfd.readouterr().out.split())

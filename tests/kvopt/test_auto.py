@@ -10,21 +10,21 @@ import pytest
 
 from formulations.registry import formulations
 from formulations.valid.windows import start_windows
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request, read_instance
 from instances.families import am1, am2, amax_trap, chat_lognormal, uniform
 from kvopt.engines import auto
 from kvopt.engines.auto import chosen_method
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.engines.parts import counting
 from kvopt.engines.start import RELAXATION_ORDER
-from kvopt.methods.engines import proofs
+from kvopt.methods.engine_table import proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, search_witness
 from kvopt.runs.events import BoundProved, Done, Event, Report, ScheduleFound, read_event
 from kvopt.runs.execute import execute
-from kvopt.runs.process import Outcome
+from kvopt.runs.process import ProcessOutcome
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Task
 from schedules import check_schedule, make_schedule
@@ -46,10 +46,10 @@ SOURCES = {
 }
 
 
-def _job(instance: Instance, seconds: float) -> Job:
+def _job(instance: Instance, seconds: float) -> EngineJob:
     """Return what ``auto`` is asked, with the schedule of smallest volume first to begin with."""
     known, deadline = run_policy(policies()["svf"], instance), time.monotonic() + seconds
-    return Job(instance, "auto", None, False, deadline, 1, 0, list(known.starts), known.tel)
+    return EngineJob(instance, "auto", None, False, deadline, 1, 0, list(known.starts), known.tel)
 
 
 @pytest.mark.parametrize("path", TINY[::4], ids=lambda path: path.stem)
@@ -129,9 +129,9 @@ def test_others_follow_the_search_alone(
             assert task.deadline is not None
             time.sleep(max(task.deadline - time.monotonic(), 0))
 
-    def run_team(tasks: list[Task], *_: object, **__: object) -> list[Outcome]:
+    def run_team(tasks: list[Task], *_: object, **__: object) -> list[ProcessOutcome]:
         team.extend(tasks)
-        return [Outcome("stopped", "", 1.0, 1)]
+        return [ProcessOutcome("stopped", "", 1.0, 1)]
 
     monkeypatch.setattr(auto, "run_engine", search)
     monkeypatch.setattr(auto, "run_team", run_team)
@@ -207,7 +207,9 @@ def _asked() -> tuple[RunState, auto._Team, Task]:
     """Return a run of HiGHS as ``auto`` has it beside others, begun from [0, 1, 2, 5]."""
     state = RunState(FOUR, "highs")
     engine = read_method("highs").on(formulations()["ilp"])
-    job = Job(FOUR, "highs", None, False, time.monotonic(), 1, 0, [0, 1, 2, 5], 16, asked=engine)
+    job = EngineJob(
+        FOUR, "highs", None, False, time.monotonic(), 1, 0, [0, 1, 2, 5], 16, asked=engine
+    )
     team = auto._Team(job, Report(lambda event: (state.take(event), None)[1]))
     (task,) = [order for order in team._tick() if isinstance(order, Task)]
     return state, team, task

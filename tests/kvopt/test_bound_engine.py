@@ -13,12 +13,12 @@ from formulations.bounds import patterns
 from formulations.bounds.outcome import Bound
 from formulations.certificates import budget
 from formulations.certificates.budget import CertificateError
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
-from formulations.lagrangian.states import PriceTable
+from formulations.lagrangian.state_prices import PriceTable
 from instances import Instance, Request
 from kvopt.engines import bound
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.runs.events import BoundProved, Event, Note, Report
 
 #: Price 1 on every state at times 1 to 3.  The later start is at 1, since TEL ≤ 5, so the two pay
@@ -36,7 +36,7 @@ def _sent() -> tuple[BoundProved, list[str]]:
 
     declared = replace(patterns.FORMULATION, compute=compute_bound)
     deadline, options = time.monotonic() + 60, {"options": patterns.PatternOptions()}
-    job = Job(TWO, "bound", declared, True, deadline, 1, 0, [0, 1], 5, options=options)
+    job = EngineJob(TWO, "bound", declared, True, deadline, 1, 0, [0, 1], 5, options=options)
     events: list[Event] = []
     bound.solve(job, Report(events.append))
     (proved,) = (event for event in events if isinstance(event, BoundProved))
@@ -47,7 +47,7 @@ def test_prices_on_states_come_with_their_certificate() -> None:
     """What is sent proves the value that is sent."""
     proved, notes = _sent()
     assert proved.certificate is not None
-    assert evaluate(TWO, read_certificate(proved.certificate)) == proved.value == 2
+    assert evaluate_certificate(TWO, read_certificate(proved.certificate)) == proved.value == 2
     assert notes == []
 
 
@@ -62,7 +62,7 @@ def test_a_certificate_too_long_to_evaluate_is_not_sent(
     assert proved.certificate is not None
     monkeypatch.setattr(budget, limit, 5)
     with pytest.raises(CertificateError, match=reason) as refused:
-        evaluate(TWO, read_certificate(proved.certificate))
+        evaluate_certificate(TWO, read_certificate(proved.certificate))
     proved, notes = _sent()
     assert (proved.value, proved.certificate) == (2, None)
     assert notes == [f"no certificate of this bound is kept: {refused.value}"]

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from kvopt.methods.grammar import read_method
-from kvopt.progress import CompilingLine
-from kvopt.runs import compiled
+from kvopt.run_progress import CompilingLine
+from kvopt.runs import kernel_units
 from kvopt.runs.events import BoundProved, Compiling, Event, Report, ScheduleFound
 from kvopt.runs.execute import execute
-from kvopt.runs.preparing import prepare
+from kvopt.runs.preparation import prepare
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Task
@@ -75,18 +75,18 @@ compiled._compile_chain(["prices"])
 
 def test_of_two_that_start_at_once_one_compiles(kept: Path) -> None:
     """The other waits until the kernels are there; who dies while it compiles holds nobody up."""
-    (kept / keeping.digest()).mkdir(parents=True)
+    (kept / keeping.kernel_digest()).mkdir(parents=True)
     with ThreadPoolExecutor(2) as pool:
         printed = "\n".join(pool.map(in_python, [SLOWLY] * 2))
     assert sorted(printed.split()) == ["compiling", "prices", "prices"]
-    assert compiled.missing_units(["prices"]) == []
+    assert kernel_units.missing_units(["prices"]) == []
 
 
 def test_the_folder_is_of_sources_versions_and_processor(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     """Equal sources share kernels; other sources, another numba or processor have their own."""
-    digest = keeping.digest.__wrapped__
+    digest = keeping.kernel_digest.__wrapped__
     before = digest()
     for package in keeping._PACKAGES:
         ignored = shutil.ignore_patterns("*.json")
@@ -116,20 +116,20 @@ def test_kernels_read_nothing_but_what_the_digest_covers() -> None:
 @pytest.mark.usefixtures("kept")
 def test_kernels_that_cannot_be_compiled_stop_nobody(monkeypatch: Patch) -> None:
     """A failing compiler leaves no mark."""
-    monkeypatch.setitem(compiled.UNITS, "broken", "kvopt.no_such_module")
-    monkeypatch.setattr(compiled, "CHAINS", ({"broken": "kvopt.no_such_module"},))
-    compiled.compile_first(["broken"])
-    assert compiled.missing_units(["broken"]) == ["broken"]
+    monkeypatch.setitem(kernel_units.UNITS, "broken", "kvopt.no_such_module")
+    monkeypatch.setattr(kernel_units, "CHAINS", ({"broken": "kvopt.no_such_module"},))
+    kernel_units.compile_first(["broken"])
+    assert kernel_units.missing_units(["broken"]) == ["broken"]
 
 
 @pytest.mark.slow("compiles")
 def test_every_unit_compiles_all_of_its_kernels(kept: Path) -> None:
     """One by one; no mark is broken by a kernel that two of them run."""
     told: list[tuple[int, int]] = []
-    assert compiled.missing_units(compiled.UNITS) == list(compiled.UNITS)
-    compiled.compile_first(compiled.UNITS, lambda *each: told.append(each))
-    assert compiled.missing_units(compiled.UNITS) == []
-    assert told == [(done, len(compiled.UNITS)) for done in range(len(compiled.UNITS) + 1)]
+    assert kernel_units.missing_units(kernel_units.UNITS) == list(kernel_units.UNITS)
+    kernel_units.compile_first(kernel_units.UNITS, lambda *each: told.append(each))
+    assert kernel_units.missing_units(kernel_units.UNITS) == []
+    assert told == [(done, len(kernel_units.UNITS)) for done in range(len(kernel_units.UNITS) + 1)]
     assert _compiled_files(kept)
 
 
@@ -179,13 +179,13 @@ def test_a_folder_that_is_read_only_counts_where_it_has_all(
     kept: Path, monkeypatch: Patch, units: list[str]
 ) -> None:
     """As in the image of a container; else all that is wanted is compiled in a temporary one."""
-    monkeypatch.setattr(compiled, "is_writable", lambda folder: not folder.is_relative_to(kept))
+    monkeypatch.setattr(kernel_units, "is_writable", lambda folder: not folder.is_relative_to(kept))
     asked: list[Collection[str]] = []
-    monkeypatch.setattr(compiled, "_compile", lambda units, _: asked.append(units))
+    monkeypatch.setattr(kernel_units, "_compile", lambda units, _: asked.append(units))
     monkeypatch.setattr("importlib.import_module", lambda _: io)
-    (kept / keeping.digest()).mkdir(parents=True)
-    (kept / keeping.digest() / "queues.compiled").write_text("{}")
-    compiled.compile_first(units)
+    (kept / keeping.kernel_digest()).mkdir(parents=True)
+    (kept / keeping.kernel_digest() / "queues.compiled").write_text("{}")
+    kernel_units.compile_first(units)
     assert asked == ([] if units == ["queues"] else [units])
     private = kept.parent / "tmp" / f"kvopt-{os.getuid()}"
     taken = kept if units == ["queues"] else private
@@ -257,7 +257,7 @@ _RUN = """
 import sys
 from kvopt.methods.grammar import read_method
 from kvopt.runs.events import Report
-from kvopt.runs.preparing import prepare
+from kvopt.runs.preparation import prepare
 from kvopt.runs.task import Task
 import kvopt
 

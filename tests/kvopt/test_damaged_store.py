@@ -19,10 +19,10 @@ from kvopt.best_known import __main__ as best_known
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
-from kvopt.store.export import ExportError, export_rows, read_rows
+from kvopt.store.row_files import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import run_summaries
 from schedules import make_schedule
-from schedules.files import schedule_document
+from schedules.schedule_files import schedule_document
 from tests.kvopt.best_known.registry import have_library
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import Capture, Patch, store_runs

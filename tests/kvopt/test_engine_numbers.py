@@ -7,7 +7,7 @@ import math
 import pytest
 
 from instances import Instance, Request
-from kvopt.runs.events import Done, Event, Relaxation, Report, read_event
+from kvopt.runs.events import Done, Event, RelaxationSolved, Report, read_event
 from kvopt.runs.state import RunState
 from tests.kvopt.sweep_tools import in_fork
 
@@ -78,11 +78,11 @@ def test_numbers_out_of_range_are_left_out_alone(number: float) -> None:
     assert (done.solver, done.nodes, done.outcome, done.solver_seconds) == (
         *("engine", None, "error", None),
     )
-    assert isinstance(nothing, Relaxation)
+    assert isinstance(nothing, RelaxationSolved)
     assert (nothing.value, nothing.expected_starts) == (None, [])
-    assert isinstance(value, Relaxation)
+    assert isinstance(value, RelaxationSolved)
     assert (value.value, value.expected_starts) == (3.5, [])
-    assert isinstance(expected, Relaxation)
+    assert isinstance(expected, RelaxationSolved)
     assert (expected.value, expected.expected_starts) == (None, [0.0, 1.0])
 
 

@@ -20,11 +20,11 @@ from kvopt.commands.evaluate import main
 from kvopt.executors.local import run_local
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import read_method
-from kvopt.runs.record import PROVED
+from kvopt.runs.row_columns import PROVED
 from kvopt.runs.task import Finished, Task
-from kvopt.store.export import read_rows
+from kvopt.store.row_files import read_rows
 from kvopt.sweeps.contradictions import RunSummary
-from kvopt.sweeps.failures import Failure
+from kvopt.sweeps.failures import FailedMethod
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import Evaluate, write_small
 
@@ -273,7 +273,7 @@ def test_a_method_that_knows_rounds_only_fails_on_seconds(
 def test_what_a_failing_method_has_printed() -> None:
     """The last line of its output stands in its line, unless the reason says the same."""
     run = RunSummary("k", "i", "h", "file:own.py", 0, "error", "own.py:3: boom", None, None)
-    failure = Failure(1, [run])
+    failure = FailedMethod(1, [run])
     line = "file:own.py failed on all runs (1 error), first on i, seed 0: own.py:3: boom"
     assert failure.line() == line
     assert failure.line("a\nb  c\n") == f"{line}; its output ends: b c"

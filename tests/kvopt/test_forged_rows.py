@@ -16,23 +16,23 @@ from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
 from kvopt.best_known import __main__ as best_known
-from kvopt.best_known.files import REGISTRY_FILE
+from kvopt.best_known.registry_files import REGISTRY_FILE
 from kvopt.commands.evaluate import main as evaluate
-from kvopt.methods.witness import word_counts
-from kvopt.runs.record import PROVED
-from kvopt.runs.stated_optimum import evaluated
+from kvopt.methods.witness import trusts_solver
+from kvopt.runs.row_columns import PROVED
+from kvopt.runs.stated_optimum import evaluate_document
 from kvopt.runs.task import Finished
-from kvopt.store import Store, belief
-from kvopt.store.belief import believed_rows
-from kvopt.store.export import export_rows, read_rows
+from kvopt.store import Store, proved_bounds
+from kvopt.store.proved_bounds import believed_rows
+from kvopt.store.row_files import export_rows, read_rows
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from reports.build import main as build
-from reports.references import cases, references
+from reports.prepared_rows import prepare_rows
+from reports.references import collect_statements, find_references
 from reports.results import Results
-from reports.rows import prepare
 from schedules import make_schedule
-from schedules.files import parse_schedule
-from schedules.model import STATUSES
+from schedules.schedule import STATUSES
+from schedules.schedule_files import parse_schedule
 from serving.bounds.certificate import evaluate_rates, read_rate_certificate
 from serving.bounds.loads import work_bound
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP, have_library
@@ -80,7 +80,7 @@ class Forger:
         """Whether the bound of each row counts, for a comparison and for a report alike."""
         rows = read_rows(self.path)
         found = list(believed_rows(rows))
-        assert list(prepare(rows)["believed"]) == found
+        assert list(prepare_rows(rows)["believed"]) == found
         return found
 
 
@@ -124,16 +124,16 @@ def test_evaluations_are_remembered(forger: Forger, monkeypatch: Patch, tmp_path
 
     def counting(*told: Any) -> int:
         evaluations.append(told)
-        return evaluated(*told)
+        return evaluate_document(*told)
 
-    monkeypatch.setattr(belief, "evaluated", counting)
+    monkeypatch.setattr(proved_bounds, "evaluated", counting)
     source = "certificate: sweep"
     forger.put(certificate=SWEEP, bound_source=source)
     assert [forger.believed, forger.believed, len(evaluations)] == [[True], [True], 1]
     forger.put(certificate=SWEEP | {"value": 13}, seed=1, bound_source=source)
     assert sorted(forger.believed) == [False, True]
     assert len(evaluations) == 2
-    monkeypatch.setattr(belief, "_verifier", lambda: "another")
+    monkeypatch.setattr(proved_bounds, "_verifier", lambda: "another")
     assert sorted(forger.believed) == [False, True]
     assert len(evaluations) == 4
 
@@ -180,7 +180,7 @@ def _merged(forger: Forger) -> str:
 )
 def test_whose_word_counts(forger: Forger, method: str, expected: bool) -> None:
     """That of our solvers, and of Pyomo's whose tolerances are known; merging takes no other."""
-    assert word_counts(method) == expected
+    assert trusts_solver(method) == expected
     forger.put(method=method, bound_source="HiGHS", starts=OPTIMAL, tel=12)
     assert forger.believed == [expected]
     assert ('"kind": "solver-reported"' in _merged(forger)) == expected
@@ -245,9 +245,9 @@ def test_no_digit_is_lost(value: int, forger: Forger, tmp_path: Path, capsys: Ca
 def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
     """A row that says optimal is solved where its bound counts and meets its TEL."""
     forger.put(method="highs:ilp", status="optimal", tel=12, lower_bound=bound)
-    assert list(prepare(read_rows(forger.path))["solved"]) == [bound == 12]
+    assert list(prepare_rows(read_rows(forger.path))["solved"]) == [bound == 12]
     forger.set(method="foo:ilp")
-    assert not prepare(read_rows(forger.path))["solved"].any()
+    assert not prepare_rows(read_rows(forger.path))["solved"].any()
 
 
 @pytest.mark.parametrize("status", ["", "OPTIMAL", "optimal "])
@@ -289,13 +289,13 @@ def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
             status=draws.choice(STATUSES),
             detail=draws.choice(["", "x"]),
         )
-    rows = prepare(read_rows(forger.path))
+    rows = prepare_rows(read_rows(forger.path))
     counted = rows[rows["believed"]]
     assert {*counted["method"]} == {"auto", "highs:ilp(relaxed=yes)", "cpsat"}
     assert not counted["bound_source"].str.startswith(("certificate: ", "volumes\0")).any()
     assert not counted["bound_source"].isin(["volumes", "work", "alone"]).any()
     without = rows[~rows["method"].isin({*counted["method"]})]
-    assert references(without, cases(without))["lower"].isna().all()
+    assert find_references(without, collect_statements(without))["lower"].isna().all()
 
 
 def _summary(method: str, tel: int | None, bound: int | None, **more: str) -> RunSummary:

@@ -17,12 +17,12 @@ import click
 import pytest
 from click.shell_completion import BashComplete
 
-import heuristics.registry
+import heuristics.policy_registry
 from kvopt.commands.completion import policy_names
-from kvopt.commands.leaderboard import leaderboard
+from kvopt.commands.leaderboard_command import leaderboard
 from kvopt.commands.main import COMMANDS, main, subcommand
-from support.called import own_command
 from support.command import Command
+from support.current_command import current_command
 from tests.commands import run_command
 from tests.kvopt.sweep_tools import ROOT
 
@@ -38,7 +38,7 @@ _MODULES = (
     "reports.pictures.__main__",
     "schedules.schema",
     "tools.attack.__main__",
-    "tools.engine.compare",
+    "tools.engine.compare_ledgers",
 )
 _MAINS = [import_module(name).main for name in _MODULES]
 _ALL: dict[str, Command] = {
@@ -144,7 +144,7 @@ def test_a_call_leaves_nothing_behind(arguments: list[str]) -> None:
     def state() -> list[object]:
         streams = [sys.stdin, sys.stdout, sys.stderr]
         found = [*streams, *map(signal.getsignal, numbers), os.getcwd(), dict(os.environ)]
-        return [*found, sys.argv, own_command(), sys.excepthook]
+        return [*found, sys.argv, current_command(), sys.excepthook]
 
     before = state()
     assert main(arguments) in (0, 2)
@@ -194,7 +194,7 @@ def test_files_are_proposed_where_a_file_is_taken() -> None:
     for words in (["solve", "no-such-name"], ["solve", "--out", ""], ["evaluate", "--store", "r"]):
         (found,) = shell.get_completions(words[:-1], words[-1])
         assert found.type == "file"
-    assert policy_names() == list(heuristics.registry.policies())
+    assert policy_names() == list(heuristics.policy_registry.policies())
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_bash_completes(words: str, proposed: str, tmp_path: Path) -> None:
     program = tmp_path / "kvopt"
     program.write_text(
         f"#!{sys.executable} -P\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
-        "from kvopt.commands.start import kvopt\nkvopt()\n"
+        "from kvopt.commands.entry_point import kvopt\nkvopt()\n"
         "assert not {'highspy', 'ortools', 'pyomo', 'numba', 'pandas'} & sys.modules.keys()\n"
     )
     program.chmod(0o755)

@@ -16,7 +16,7 @@ import kvopt.runs.supervise
 from instances import write_instance
 from kvopt.runs.events import read_event
 from kvopt.runs.supervise import supervise
-from kvopt.store.export import read_rows
+from kvopt.store.row_files import read_rows
 from tests.kvopt.sweep_tools import PAIR, Evaluate, Patch, own_method, task_of, write_small
 
 #: Forks twice, with a session of its own between, so that no parent knows the sleeper.

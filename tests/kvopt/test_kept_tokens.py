@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import kvopt
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request, write_instance
 from instances.batch_time import parse_batch_time
@@ -20,13 +20,19 @@ from kvopt.runs.state import RunState
 from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.sweeps.contradictions import alarms, run_summaries
-from reports.per_instance import per_instance
-from reports.references import cases, references
+from reports.per_instance import average_seeds
+from reports.prepared_rows import prepare_rows
+from reports.references import collect_statements, find_references
 from reports.results import Results
-from reports.rows import prepare
 from reports.tables.gaps import gaps_to_optimum
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
-from schedules.model import ENGINE_ACCOUNTING, KEEPS_TOKENS_NOTE, OUTSIDE, any_kept, better
+from schedules.schedule import (
+    ENGINE_ACCOUNTING,
+    KEEPS_TOKENS_NOTE,
+    OUTSIDE,
+    is_better_schedule,
+    keeps_any_tokens,
+)
 from serving.engine import solve_in_seconds
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import store_runs, summary_of, task_of
@@ -52,14 +58,18 @@ def test_the_example_is_what_it_is_said_to_be() -> None:
     assert KEPT.easier
     assert not PLAIN.easier
     assert check_schedule(INSTANCE, KEPT).valid
-    assert [better(*pair) for pair in ((PLAIN, KEPT), (KEPT, PLAIN), (KEPT, KEPT))] == [1, 0, 0]
+    assert [is_better_schedule(*pair) for pair in ((PLAIN, KEPT), (KEPT, PLAIN), (KEPT, KEPT))] == [
+        1,
+        0,
+        0,
+    ]
 
 
 def test_the_schedule_tells_whether_it_keeps() -> None:
     """Any positive count; a list of zeros keeps nothing."""
-    assert [any_kept(kept) for kept in (None, [], [[0], [0, 0]])] == [False] * 3
-    assert any_kept([[0], [0, 1]])
-    assert any_kept([[2]])
+    assert [keeps_any_tokens(kept) for kept in (None, [], [[0], [0, 0]])] == [False] * 3
+    assert keeps_any_tokens([[0], [0, 1]])
+    assert keeps_any_tokens([[2]])
 
 
 def test_on_a_clock_the_total_latency_decides() -> None:
@@ -70,7 +80,7 @@ def test_on_a_clock_the_total_latency_decides() -> None:
     kept = run_policy(policies()["vllm-v1"], timed, in_tokens)
     plain = run_policy(policies()["svf"], timed, setting)
     assert kept.easier
-    assert (kept.tel < plain.tel, better(kept, plain)) == (True, True)
+    assert (kept.tel < plain.tel, is_better_schedule(kept, plain)) == (True, True)
 
 
 def test_auto_preempts_in_seconds_where_the_bound_covers_that() -> None:
@@ -146,10 +156,10 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
     assert sorted(run.keeps_tokens for run in shown) == [False, True, True]
     assert alarms(shown) == []
     assert Results(table).contradictions == ()
-    rows = prepare(table)
+    rows = prepare_rows(table)
     marked = rows.loc[rows["label"].str.endswith(" *"), "tel"]
     assert marked.tolist() == [14, 14]
-    line = references(rows, cases(rows)).iloc[0]
+    line = find_references(rows, collect_statements(rows)).iloc[0]
     assert (line["upper"], line["lower"], line["opt"]) == (18, 18, 18)
 
 
@@ -186,15 +196,15 @@ def test_one_run_that_keeps_marks_the_method() -> None:
     columns = {"instance": "a", "instance_sha256": "a" * 64, "method": "file:own.py", "n": 4}
     first = columns | {"seed": 0, "tel": 14, "detail": f"{KEEPS_TOKENS_NOTE}; more"}
     second = columns | {"seed": 1, "tel": 19, "detail": ""}
-    rows = prepare(pd.DataFrame([first, second]).assign(known_optimum=14))
+    rows = prepare_rows(pd.DataFrame([first, second]).assign(known_optimum=14))
     assert rows["label"].tolist() == ["file:own.py *"] * 2
     assert rows["preempts"].tolist() == [True, False]
     unknown = rows.assign(known_optimum=pd.array([None] * 2, dtype="Int64"))
-    assert references(unknown, cases(unknown)).iloc[0]["upper"] == 19
+    assert find_references(unknown, collect_statements(unknown)).iloc[0]["upper"] == 19
     runs = Results(rows).runs
     assert pd.isna(runs["gap_opt"].tolist()[0])
     assert gaps_to_optimum(runs).frame["optimal"].tolist() == [0.0]
-    averaged = per_instance(runs[runs["seed"] == 0])
+    averaged = average_seeds(runs[runs["seed"] == 0])
     assert averaged["optimal"].tolist() == [0.0]
 
 

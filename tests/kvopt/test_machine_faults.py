@@ -14,7 +14,7 @@ from kvopt.commands.main import main
 from kvopt.runs.fork_server import fork_process
 from kvopt.runs.worker import describe_failure
 from kvopt.store import Store
-from support.machine import LACKS
+from support.machine_errors import LACKS
 from tests.kvopt.sweep_tools import Capture, Patch
 
 NO_FILES = OSError(errno.EMFILE, os.strerror(errno.EMFILE))

@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from instances import read_instance
-from kvopt.store.export import read_rows
+from kvopt.store.row_files import read_rows
 from schedules import check_schedule
-from schedules.files import read_schedule
+from schedules.schedule_files import read_schedule
 from tests.kvopt.sweep_tools import ROOT, start_solve, summary_of, wait_for_an_incumbent
 from tests.tiers import a_few
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 import pytest
 
 import kvopt
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from instances import Instance, Request
 from kvopt.commands import policies_table as module
 from kvopt.commands.companion_runs import PolicyLimits
 from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.methods.grammar import every_policy
 from kvopt.methods.knowledge import policy_name
-from kvopt.registered import Registered
+from kvopt.registry_lookup import Registered
 from kvopt.runs.task import Finished, Task
 from serving.slo import read_slo
 

@@ -16,7 +16,7 @@ import pytest
 
 from instances import Request
 from kvopt.best_known.entry import Upper
-from kvopt.runs import fork_server, memory
+from kvopt.runs import fork_server, memory_watch
 from kvopt.runs.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Supervised, supervise
@@ -211,7 +211,7 @@ def test_shared_pages_count_once(played: Callable[[str], None]) -> None:
 @_tells_shares
 def test_ends_during_a_look_count_once(played: Callable[[str], None], monkeypatch: Patch) -> None:
     """Neither all that such a process held counts, nor its share a second time in the others'."""
-    share, resident = memory._share, memory._resident
+    share, resident = memory_watch._share, memory_watch._resident
     copies: list[psutil.Process] = []
 
     def end(process: psutil.Process) -> None:
@@ -230,7 +230,7 @@ def test_ends_during_a_look_count_once(played: Callable[[str], None], monkeypatc
         return told
 
     played(_SHARED)
-    monkeypatch.setattr(memory, "_share", share_of_the_ending)
+    monkeypatch.setattr(memory_watch, "_share", share_of_the_ending)
     outcome = _run(memory_limit=0.6).outcome
     assert len(copies) == 5
     assert outcome.ending == "finished"

@@ -11,10 +11,10 @@ import pytest
 import kvopt.commands.read_solution
 import kvopt.commands.solve
 from instances import Instance, Request, write_instance
-from instances.files import read_instance
-from instances.named import find_instance
+from instances.instance_files import read_instance
+from instances.instance_names import find_instance
 from kvopt.commands.read_solution import main
-from kvopt.registered import registered
+from kvopt.registry_lookup import find_registered
 from kvopt.solution_file import name_of_model
 from schedules import read_schedule
 from tests.commands import run_command
@@ -155,7 +155,7 @@ def test_highs_solves_an_exported_model(suffix: str, formulation: str, tmp_path:
     )
     in_fork(code, model, tmp_path)
     instance = read_instance(find_instance(name))
-    known = registered(instance)
+    known = find_registered(instance)
     assert known is not None
     assert known.reason == "optimal"
     told = f"valid: instance {name!r}, n={len(instance)}, TEL {known.upper}\n"

@@ -13,12 +13,12 @@ import pytest
 from instances import Instance, Request
 from kvopt.runs.events import BoundProved
 from kvopt.runs.execute import execute
-from kvopt.runs.record import PROVED, columns
+from kvopt.runs.row_columns import PROVED, row_columns
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
-from kvopt.store.export import ExportError, export_rows, read_rows
-from reports.nightly.rows import COLUMNS
+from kvopt.store.row_files import ExportError, export_rows, read_rows
+from reports.nightly.night_rows import COLUMNS
 from serving.metrics import METRICS
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.sweep_tools import in_python, store_runs, task_of
@@ -44,8 +44,8 @@ _MORE = """
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-import kvopt.runs.record as declaration
-from kvopt.runs.record import Annotated, Found
+import kvopt.runs.row_columns as declaration
+from kvopt.runs.row_columns import Annotated, Found
 
 @dataclass(frozen=True)
 class Wider(declaration.Record):
@@ -56,9 +56,9 @@ class Wider(declaration.Record):
 declaration.Record = Wider
 
 from kvopt.store import Store
-from kvopt.store.export import export_rows, read_rows
-from reports.nightly.rows import COLUMNS, TIMING
-from reports.rows import prepare
+from kvopt.store.row_files import export_rows, read_rows
+from reports.nightly.night_rows import COLUMNS, TIMING
+from reports.prepared_rows import prepare
 from serving.metrics import METRICS
 from tests.kvopt.test_store import RUN, named
 
@@ -127,14 +127,14 @@ def test_size_of_the_model_and_root_bound_are_in_the_row() -> None:
 
 def test_what_the_nightly_does_not_commit() -> None:
     """No machine's folders, no command lines, no digests but the sources', nothing in seconds."""
-    apart = {column.name for column in columns()} - set(COLUMNS)
+    apart = {column.name for column in row_columns()} - set(COLUMNS)
     assert apart == {
         *("key", "memory_limit", "incumbents", "bounds", "output"),
         *("versions", "platform", "command"),
         *("batch_time", "claimed_bound", *METRICS),
         *("own_name", "told", "called", "engine_formulation", "engine_tel", "engine_bound"),
     }
-    names = [column.name for column in columns()]
+    names = [column.name for column in row_columns()]
     first = names.index(METRICS[0])
     assert names[first : first + len(METRICS)] == list(METRICS)
 

@@ -16,7 +16,7 @@ from instances import Instance, Request, write_instance
 from kvopt.methods.knowledge import shown_method
 from kvopt.store import Store
 from schedules import Schedule, read_schedule
-from schedules.files import parse_schedule
+from schedules.schedule_files import parse_schedule
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Evaluate, summary_of
 from tests.tiers import a_few

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.dp import bidirectional, forward
 from formulations.lagrangian.starts import certified_costs
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines import search
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.runs.events import BoundProved, Event, Report
 from kvopt.runs.state import RunState
 from schedules import make_schedule
@@ -42,10 +42,10 @@ def search_job(
     starts: list[int],
     tel: int,
     **limits: Any,
-) -> Job:
+) -> EngineJob:
     """Return a job of the search, with a formulation's module and its options."""
     given = instance, "search", module.FORMULATION, False, time.monotonic() + seconds, 1, 0
-    return Job(*given, starts, tel, options={"options": options}, **limits)
+    return EngineJob(*given, starts, tel, options={"options": options}, **limits)
 
 
 def _events(
@@ -89,7 +89,7 @@ def test_every_bound_is_sent_with_its_proof(
         if bound.certificate is not None:
             certificate = read_certificate(bound.certificate)
             assert certificate.upper_bound == upper_bound
-            assert certificate.value <= evaluate(instance, certificate) <= optimum
+            assert certificate.value <= evaluate_certificate(instance, certificate) <= optimum
     assert bounds_of(events)[-1].value == optimum
 
 

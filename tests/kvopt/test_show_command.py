@@ -7,11 +7,11 @@ import re
 import pytest
 
 from formulations.registry import formulations
+from heuristics.policy_registry import policies
 from heuristics.reference import references
-from heuristics.registry import policies
 from kvopt.commands.main import main
 from kvopt.commands.show import show, show_constants
-from kvopt.methods.engines import named_engines
+from kvopt.methods.engine_table import named_engines
 from tests.kvopt.conftest import Refused
 
 
@@ -53,7 +53,7 @@ def test_the_constants_of_a_solver(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "bound:bound-patterns"]) == 0
     assert "\nFAR = 1 << BITS\n" in capsys.readouterr().out
     assert main(["show", "cpsat:cpsat"]) == 0
-    assert "# formulations/cp/cpsat.py\n" in capsys.readouterr().out
+    assert "# formulations/cp/cpsat_model.py\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", named_engines())

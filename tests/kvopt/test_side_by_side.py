@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from kvopt.best_known.side_by_side import SEVERAL, KilledError, side_by_side
+from kvopt.best_known.parallel_map import SEVERAL, KilledError, side_by_side
 
 
 def _told(number: int) -> tuple[int, int]:

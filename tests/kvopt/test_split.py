@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import Certificate, read_certificate
 from formulations.choice import default_formulation
-from formulations.valid.parts import parts_of
+from formulations.valid.idle_gaps import parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.engines import improve
@@ -43,7 +43,7 @@ def test_every_engine_solves_the_parts(method: str) -> None:
     certificate = _proved(instance, method, optimum, VOLUMES_OF_PARTS)
     assert certificate is not None
     assert certificate.kind == "parts"
-    assert volume_bound(instance) <= evaluate(instance, certificate)
+    assert volume_bound(instance) <= evaluate_certificate(instance, certificate)
 
 
 @pytest.mark.parametrize("method", a_few(ENGINES, 5))
@@ -69,7 +69,7 @@ def _proved(instance: Instance, method: str, optimum: int, volumes: str) -> Cert
     if finished.certificate is None:
         return None
     certificate = read_certificate(finished.certificate)
-    assert evaluate(instance, certificate) <= optimum
+    assert evaluate_certificate(instance, certificate) <= optimum
     return certificate
 
 

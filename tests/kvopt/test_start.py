@@ -15,7 +15,7 @@ _IN_ITS_PLACE = "import os, sys, time; time.sleep(7); os.execv(sys.executable, s
 #: A signal where Python raises nothing: in a callback.
 _IN_A_CALLBACK = """
 import os, signal, time, weakref
-from kvopt.commands.start import interrupt_once
+from kvopt.commands.entry_point import interrupt_once
 
 class Thing: pass
 

@@ -15,13 +15,13 @@ from instances import Instance, write_instance
 from kvopt.methods.grammar import read_method
 from kvopt.runs.events import BoundProved, ScheduleFound
 from kvopt.runs.state import RunState
-from kvopt.runs.stated_optimum import dispute
+from kvopt.runs.stated_optimum import find_dispute
 from kvopt.runs.task import Task
 from kvopt.sweeps.contradictions import RunSummary
 from reports.results import Results
 from schedules import check_schedule, read_schedule
 from schedules.check import Verdict
-from schedules.model import KEEPS_TOKENS_NOTE
+from schedules.schedule import KEEPS_TOKENS_NOTE
 from tests.kvopt.best_known.registry import FOUR, PRICES
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Patch, summary_of
@@ -69,7 +69,7 @@ def test_what_contradicts_it(
     told: str,
 ) -> None:
     """Checked and certified results settle it; a bound on a method's word does not."""
-    found = dispute(stating(stated), tel, bound, "CP-SAT", certificate)
+    found = find_dispute(stating(stated), tel, bound, "CP-SAT", certificate)
     if settled is None:
         assert found is None
     else:
@@ -77,7 +77,7 @@ def test_what_contradicts_it(
         assert found.settled == settled
         assert told in found.text
         assert str(stated) in found.text
-    assert dispute(FOUR, tel, bound, "CP-SAT", certificate) is None
+    assert find_dispute(FOUR, tel, bound, "CP-SAT", certificate) is None
 
 
 @pytest.mark.parametrize(

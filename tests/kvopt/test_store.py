@@ -21,15 +21,15 @@ import pytest
 
 import reports.build
 from instances import Instance, Request
-from instances.files import instance_document
+from instances.instance_files import instance_document
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import evaluate
 from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError, database
-from kvopt.store.export import read_rows
 from kvopt.store.location import LocationError
+from kvopt.store.row_files import read_rows
 from reports.nightly import __main__ as nightly
-from schedules.files import parse_schedule
+from schedules.schedule_files import parse_schedule
 from serving.commands import capacity, rates
 from support.command import Command
 from tests.commands import run_command

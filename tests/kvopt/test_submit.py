@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import kvopt.best_known.__main__
-import support.jsonfile
+import support.json_files
 from instances import Instance, Request
-from instances.ladder import ladder
-from kvopt.best_known.library import WithLadder
+from instances.ladder import read_ladder
+from kvopt.best_known.known_instances import WithLadder
 from kvopt.commands import submit
 from kvopt.solution_file import name_of_model
 from schedules import Schedule, make_schedule, write_schedule
@@ -64,11 +64,11 @@ def _held() -> dict[str, bytes]:
 
 def test_a_schedule_of_the_ladder_enters_the_registry() -> None:
     """Its instance is drawn; the registry has none in seconds."""
-    drawn = ladder()["am2_n5_seed0"].draw()
+    drawn = read_ladder()["am2_n5_seed0"].draw()
     _write("drawn.json", list(range(100, 600, 100)), drawn)
     assert "taken: am2_n5_seed0: open" in _submit("drawn.json")[0]
     assert _entry("am2_n5_seed0")["file"] == "ladder.csv"
-    in_rounds = {rung.sha256 for rung in ladder().values() if not rung.in_seconds}
+    in_rounds = {rung.sha256 for rung in read_ladder().values() if not rung.in_seconds}
     assert set(WithLadder({})) == in_rounds
 
 
@@ -213,4 +213,4 @@ def test_a_full_disk_or_ctrl_c_loses_nothing(ending: BaseException, monkeypatch:
 def test_an_empty_folder_is_bad_usage() -> None:
     """A folder without a schedule is most likely the wrong one."""
     assert "expected schedules in the folder, found none" in _submit("registry", code=2)[1]
-    assert support.jsonfile.TEMPORARY not in "".join(os.listdir("registry"))
+    assert support.json_files.TEMPORARY not in "".join(os.listdir("registry"))

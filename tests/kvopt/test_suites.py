@@ -9,13 +9,13 @@ import pytest
 
 from instances import write_instance
 from instances.families import families
-from instances.ladder import ladder
+from instances.ladder import read_ladder
 from kvopt.best_known import read_registry
 from kvopt.methods.grammar import read_method
 from kvopt.suites import Section, SuiteError, load, read_suite, suites
-from kvopt.suites.sources import file_source
-from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
+from kvopt.suites.instance_sources import file_source
 from kvopt.sweeps.plan import plan
+from kvopt.sweeps.sweep_inputs import InputError, Wishes, read_inputs
 
 HEAD = 'summary = "a test"\n[[section]]\nname = "p"\nmethods = ["svf"]\n'
 TINY = HEAD + 'instances = ["tiny/*.json"]\n'
@@ -99,13 +99,13 @@ def test_the_ladder_is_covered_once() -> None:
     """Each instance by the default method with a minute, and small ones by two other proofs."""
     suite = read_suite("ladder")
     names = [source.name for section in suite.sections[1:] for source in section.sources]
-    assert sorted(names) == sorted(ladder())
+    assert sorted(names) == sorted(read_ladder())
     small = {source.name for source in suite.sections[0].sources}
-    assert small == {name for name, rung in ladder().items() if rung.n <= 12}
+    assert small == {name for name, rung in read_ladder().items() if rung.n <= 12}
     assert small < set(names)
     drawn = load(suite.sections[0].sources[0]).instance
     assert drawn is not None
-    assert drawn.sha256 == ladder()[drawn.name].sha256
+    assert drawn.sha256 == read_ladder()[drawn.name].sha256
 
 
 def test_a_suite_of_ones_own(tmp_path: Path) -> None:

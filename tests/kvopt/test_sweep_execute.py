@@ -13,10 +13,10 @@ from instances import Instance, Request, write_instance
 from kvopt.executors.local import run_local
 from kvopt.runs.events import BoundProved, ScheduleFound
 from kvopt.runs.execute import execute
-from kvopt.runs.process import Outcome
+from kvopt.runs.process import ProcessOutcome
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Task
-from schedules.evidence import COMPUTED, believed
+from schedules.evidence import COMPUTED, is_bound_believed
 from tests.kvopt.sweep_tools import PAIR, Evaluate, Patch, own_method, task_of, wait_until
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
@@ -163,8 +163,8 @@ def test_the_word_of_a_method_of_one_s_own_is_no_bound(
     assert schedule is not None
     assert (schedule.status, schedule.lower_bound) == (status, bound[0])
     shown = (record.status, record.detail, record.bound_source)
-    assert believed(*shown, word=False, proved=True)
-    assert believed(*shown, word=True) == (record.bound_source in COMPUTED)
+    assert is_bound_believed(*shown, word=False, proved=True)
+    assert is_bound_believed(*shown, word=True) == (record.bound_source in COMPUTED)
 
 
 def test_threads_left_behind_keep_nobody_waiting(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_optimal_is_counted_not_claimed() -> None:
     state.close()
     assert state.status() == "feasible"
     state.take(BoundProved(value=6, source="m"))
-    state.end(Outcome("time_limit", "", 1.0, 0))
+    state.end(ProcessOutcome("time_limit", "", 1.0, 0))
     assert state.status() == "optimal"
     assert (state.incumbents, state.notes) == ([(0.5, 6)], ["stopped at the time limit"])
 

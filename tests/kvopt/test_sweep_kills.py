@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from kvopt.store import StoreError
-from kvopt.store.export import read_rows
+from kvopt.store.row_files import read_rows
 from tests.kvopt.conftest import DISK_BYTES
 from tests.kvopt.sweep_tools import Evaluate, wait_until, write_small
 

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-import kvopt.progress
+import kvopt.run_progress
 from instances import Instance, Request
 from kvopt.executors.local import run_local
-from kvopt.progress import Display
+from kvopt.run_progress import Display
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
 from schedules import make_schedule
@@ -21,7 +21,7 @@ from tests.reports.synthetic import record
 @pytest.fixture
 def at_once(monkeypatch: Patch) -> None:
     """Show everything as it comes."""
-    monkeypatch.setattr(kvopt.progress, "SHOWN_FROM_SECONDS", 0.0)
+    monkeypatch.setattr(kvopt.run_progress, "SHOWN_FROM_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def at_once(monkeypatch: Patch) -> None:
 def test_silence(stream: io.StringIO, quiet: bool, early: bool, monkeypatch: Patch) -> None:
     """In a pipe, quiet on a terminal, and before two seconds are over."""
     if not early:
-        monkeypatch.setattr(kvopt.progress, "SHOWN_FROM_SECONDS", 0.0)
+        monkeypatch.setattr(kvopt.run_progress, "SHOWN_FROM_SECONDS", 0.0)
     shown = Display(stream, total=2, quiet=quiet)
     shown.advance(record(status="feasible", total_seconds=10.0))
     shown.close()

@@ -14,17 +14,17 @@ import pytest
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
 from formulations.bounds.pricing import request_classes
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.dp import backward
 from formulations.dp.network import network, rules
 from formulations.valid.windows import start_windows
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, read_instance
 from instances.families import am1, uniform
 from kvopt.engines import search
-from kvopt.engines.parts import backward as proving
+from kvopt.engines.parts import sweep_turns as proving
 from kvopt.methods.witness import certificate_witness, engine_witness
 from kvopt.runs.events import Done, Event, Note, Report, ScheduleFound
 from schedules import check_schedule, make_schedule
@@ -69,7 +69,7 @@ def test_every_closed_window_comes_with_its_certificate(monkeypatch: Patch) -> N
     assert [each.value for each in sent] == sorted({each.value for each in sent})
     assert sent[-1].value == optimum
     for each in sent:
-        assert evaluate(FIVE, read_certificate(each.certificate)) == each.value
+        assert evaluate_certificate(FIVE, read_certificate(each.certificate)) == each.value
     found = [event for event in events if isinstance(event, ScheduleFound)]
     schedule = make_schedule(FIVE, found[-1].starts, "sweep")
     assert check_schedule(FIVE, schedule).valid
@@ -110,7 +110,7 @@ def _check_certificates(instance: Instance, sent: list[Any]) -> None:
     for each in sent:
         if each.certificate is not None:
             certificate = read_certificate(json.loads(json.dumps(each.certificate)))
-            assert evaluate(instance, certificate) == each.value
+            assert evaluate_certificate(instance, certificate) == each.value
 
 
 def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: Patch) -> None:

@@ -15,11 +15,11 @@ from formulations.valid.windows import start_windows
 from instances import Instance
 from instances.families import am1
 from kvopt.engines import auto
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.methods.grammar import read_method
 from kvopt.runs.events import BoundProved, Done, Event, Ready, Report, ScheduleFound
 from kvopt.runs.task import Task
-from kvopt.runs.team import Order, Tell, run_team
+from kvopt.runs.team import Order, SendSchedule, run_team
 from tests.engine_batch import one_at_a_time
 from tests.kvopt.sweep_tools import PAIR, task_of
 from tests.oracles.brute_force import brute_force_optimum
@@ -110,7 +110,7 @@ def test_what_a_team_tells_reaches_each_process(played: Callable[[str], None]) -
         if isinstance(event, ScheduleFound):
             found.append(event.starts)
         ready.extend([event] if isinstance(event, Ready) else [])
-        return [Tell([0, 3])] if isinstance(event, Ready) and len(ready) == 2 else []
+        return [SendSchedule([0, 3])] if isinstance(event, Ready) and len(ready) == 2 else []
 
     assert _run([TASK, TASK], listen) == ["finished"] * 2
     assert found == [[0, 3]] * 2
@@ -119,21 +119,21 @@ def test_what_a_team_tells_reaches_each_process(played: Callable[[str], None]) -
 def test_auto_tells_of_what_is_better_only() -> None:
     """A schedule that is no better, or none at all, is told to nobody."""
     events: list[Event] = []
-    job = Job(PAIR, "auto", None, False, time.monotonic() + 60, 1, 0, [1, 6], 9)
+    job = EngineJob(PAIR, "auto", None, False, time.monotonic() + 60, 1, 0, [1, 6], 9)
     team = auto._Team(job, Report(events.append))
     told = [
         team._listen(TASK, ScheduleFound(starts=starts, found_by="another", seconds=0))
         for starts in ([0, 7], [0], [0, 4], [0, 5], [0, 3])
     ]
-    assert told == [[], [], [Tell([0, 4])], [], [Tell([0, 3])]]
+    assert told == [[], [], [SendSchedule([0, 4])], [], [SendSchedule([0, 3])]]
 
 
 def test_what_is_known_beside_is_no_news_unless_it_is_better() -> None:
     """Its TEL is that of its starts: (1 + 2) + (4 + 4 − 3) = 8."""
-    job = Job(PAIR, "search", None, False, 0.0, 1, 0, [1, 6], 9, beside=lambda: [1, 4])
+    job = EngineJob(PAIR, "search", None, False, 0.0, 1, 0, [1, 6], 9, beside=lambda: [1, 4])
     assert job.known(9) == (8, [1, 4])
     assert job.known(8) is None
-    assert Job(PAIR, "search", None, False, 0.0, 1, 0, [1, 6], 9).known(9) is None
+    assert EngineJob(PAIR, "search", None, False, 0.0, 1, 0, [1, 6], 9).known(9) is None
 
 
 def test_a_pass_takes_a_better_schedule_on_its_way() -> None:

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-import kvopt.progress
+import kvopt.run_progress
 import support.progress
 from instances import Instance, Request
-from kvopt.progress import ProgressLines
+from kvopt.run_progress import ProgressLines
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
 from schedules import make_schedule
-from support.progress import showing, telling
+from support.progress import count_progress, show_progress
 from tests.kvopt.sweep_tools import ROOT, Screen
 
 #: One fits at a time, so TEL is 1 + 2 + 3 = 6 at best.
@@ -42,7 +42,7 @@ class _Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
     """The clock of what is printed."""
     found = _Clock()
-    monkeypatch.setattr(kvopt.progress, "time", found)
+    monkeypatch.setattr(kvopt.run_progress, "time", found)
     return found
 
 
@@ -111,9 +111,9 @@ def test_work_of_many_steps_is_told_on_a_terminal(monkeypatch: pytest.MonkeyPatc
     """All items come; the last line says that all is done, of how many where that is known."""
     monkeypatch.setattr(support.progress, "SHOWN_FROM_SECONDS", 0.0)
     screen = Screen()
-    with showing(screen):
-        assert list(telling("abcdefghij", "letters")) == list("abcdefghij")
-        assert list(telling(iter("ab"), "signs")) == ["a", "b"]
+    with show_progress(screen):
+        assert list(count_progress("abcdefghij", "letters")) == list("abcdefghij")
+        assert list(count_progress(iter("ab"), "signs")) == ["a", "b"]
     first, second, _ = screen.getvalue().split("\n")
     assert "letters: 100%" in first
     assert "10/10" in first
@@ -123,14 +123,14 @@ def test_work_of_many_steps_is_told_on_a_terminal(monkeypatch: pytest.MonkeyPatc
 def test_short_work_and_work_elsewhere_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Below two seconds; with ``--quiet``, in a pipe and from Python the items come."""
     screen, pipe = Screen(), io.StringIO()
-    with showing(screen):
-        assert list(telling("abc", "letters")) == list("abc")
+    with show_progress(screen):
+        assert list(count_progress("abc", "letters")) == list("abc")
     monkeypatch.setattr(support.progress, "SHOWN_FROM_SECONDS", 0.0)
-    with showing(screen, quiet=True):
-        assert list(telling("abc", "letters")) == list("abc")
-    with showing(pipe):
-        assert list(telling("abc", "letters")) == list("abc")
-    assert list(telling("abc", "letters")) == list("abc")
+    with show_progress(screen, quiet=True):
+        assert list(count_progress("abc", "letters")) == list("abc")
+    with show_progress(pipe):
+        assert list(count_progress("abc", "letters")) == list("abc")
+    assert list(count_progress("abc", "letters")) == list("abc")
     assert screen.getvalue() == pipe.getvalue() == ""
 
 

@@ -18,14 +18,14 @@ from formulations.valid.windows import Windows
 from heuristics.simulator import run_policy
 from instances import Instance
 from kvopt.engines import pyomo_solver
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.engines.parts import tolerances
-from kvopt.engines.parts.prepared import covered, prepare
+from kvopt.engines.parts.mip_model import covered, prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import COVERED, CoveredReport, largest_activity
 from kvopt.engines.start import warm_start_policies
-from kvopt.methods.options import read_formulation
-from kvopt.runs.events import BoundProved, Event, Failure, Note, Report, ScheduleFound
+from kvopt.methods.option_values import read_formulation
+from kvopt.runs.events import BoundProved, Event, MethodFailed, Note, Report, ScheduleFound
 from kvopt.runs.execute import execute
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
@@ -146,14 +146,14 @@ def _sent(instance: Instance, activity: float, tolerance: float, starts: list[in
     return events
 
 
-def _job(instance: Instance, formulation: str, solver: str = "pyomo") -> Job:
+def _job(instance: Instance, formulation: str, solver: str = "pyomo") -> EngineJob:
     """Return a job whose warm start is the best policy's schedule."""
     found = (run_policy(policy, instance) for policy in warm_start_policies())
     best = min(found, key=lambda schedule: schedule.tel)
     known, options = read_formulation(formulation)
     declared, deadline = known.built(options).declared, time.monotonic() + 20.0
     given = instance, solver, declared, known.relaxation, deadline, 1, 0, list(best.starts)
-    return Job(*given, best.tel, options=known.arguments(options))
+    return EngineJob(*given, best.tel, options=known.arguments(options))
 
 
 @pytest.mark.parametrize("name", MIPS)
@@ -184,7 +184,7 @@ def test_words_of_a_covered_solver_are_passed_on() -> None:
     """R·δ = 1/4: the bound 7 counts, and a schedule that overflows is the parent's to refuse."""
     instance = instance_of(5, (0, 3, 1), (0, 3, 1))
     told = _sent(instance, COVERED / 1e-6, 1e-6, [0, 0])
-    assert [type(event) for event in told] == [BoundProved, ScheduleFound, Failure]
+    assert [type(event) for event in told] == [BoundProved, ScheduleFound, MethodFailed]
     assert isinstance(told[0], BoundProved)
     assert told[0].value == 7
 

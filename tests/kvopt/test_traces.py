@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import kvopt
-from instances.files import write_instance
+from instances.instance_files import write_instance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.solve import main as solve
-from kvopt.store.export import read_rows
+from kvopt.store.row_files import read_rows
 from kvopt.suites import SuiteError, load, read_suite
 from schedules.check_command import main as check
 from serving.commands.rates import main as rates

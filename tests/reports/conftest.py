@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kvopt.runs.record import Record
-from kvopt.store.export import export_rows
+from kvopt.runs.row_columns import Record
+from kvopt.store.row_files import export_rows
 from reports.ablation import page
 from tests.reports.synthetic import frame
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvopt.runs.record import Record
+from kvopt.runs.row_columns import Record
 from tests.reports.synthetic import digest, record
 
 #: Each sets ``window.pwned`` or closes something if it is taken for markup.

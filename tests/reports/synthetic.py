@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from instances import Instance
-from kvopt.methods.witness import word_counts
-from kvopt.runs.record import Record, columns
+from kvopt.methods.witness import trusts_solver
+from kvopt.runs.row_columns import Record, row_columns
 from reports.results import Results
 from reports.units import Unit
 
@@ -36,7 +36,7 @@ def record(**changed: Any) -> Record:
         "seconds": 1.0,
         "finished_utc": "2026-01-01T00:00:00+00:00",
     } | changed
-    if fields.get("lower_bound") is not None and not word_counts(fields["method"]):
+    if fields.get("lower_bound") is not None and not trusts_solver(fields["method"]):
         # As of every real run: the word of a policy is no bound.
         fields.setdefault("bound_source", "volumes")
     fields.setdefault("instance_sha256", digest(fields["instance"]))
@@ -54,8 +54,10 @@ def record_of(instance: Instance, **changed: Any) -> Record:
 
 
 def frame(*records: Record) -> pd.DataFrame:
-    table = pd.DataFrame([asdict(each) for each in records], columns=[c.name for c in columns()])
-    for column in columns():
+    table = pd.DataFrame(
+        [asdict(each) for each in records], columns=[c.name for c in row_columns()]
+    )
+    for column in row_columns():
         if column.dtype == "Int64":
             table[column.name] = pd.array(table[column.name].tolist(), dtype="Int64")
     return table

@@ -10,9 +10,9 @@ import pytest
 
 from formulations.registry import RELAXED, formulations
 from kvopt.commands import evaluate
-from kvopt.methods.options import format_formulation, read_formulation
-from kvopt.runs.record import Record
-from kvopt.store.export import read_rows as stored_rows
+from kvopt.methods.option_values import format_formulation, read_formulation
+from kvopt.runs.row_columns import Record
+from kvopt.store.row_files import read_rows as stored_rows
 from kvopt.suites import SuiteError, load, read_suite
 from kvopt.suites.suite import SWITCHES
 from reports.ablation import page

@@ -14,14 +14,14 @@ import pandas as pd
 import pytest
 
 from instances import Instance, Request
-from instances.files import read_instance
-from instances.named import find_instance
+from instances.instance_files import read_instance
+from instances.instance_names import find_instance
 from kvopt.commands import evaluate
 from kvopt.runs.task import Finished
 from kvopt.store import Store
-from kvopt.store.export import export_rows
-from reports.build import build_report, main, make_report, texts
-from reports.page_parts import Page
+from kvopt.store.row_files import export_rows
+from reports.build import build_report, main, make_report, report_texts
+from reports.page_parts import ReportPage
 from reports.results import Results
 from schedules import make_schedule
 from tests.reports.folders import held
@@ -36,13 +36,13 @@ def rows() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def report(rows: pd.DataFrame) -> Page:
+def report(rows: pd.DataFrame) -> ReportPage:
     return make_report(Results(rows), pages=3)
 
 
 @pytest.fixture(scope="module")
-def files(report: Page) -> dict[str, str]:
-    return texts(report)
+def files(report: ReportPage) -> dict[str, str]:
+    return report_texts(report)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def _run(instance: Instance, method: str, late: int = 0) -> Finished:
 def test_same_rows_same_bytes(rows: pd.DataFrame, files: dict[str, str]) -> None:
     """Shuffled rows, another process, hash seed and time zone: every file byte for byte."""
     shuffled = rows.sample(frac=1, random_state=1).reset_index(drop=True)
-    assert texts(make_report(Results(shuffled), pages=3)) == files
+    assert report_texts(make_report(Results(shuffled), pages=3)) == files
     script = (
         "import hashlib, json; from reports.build import make_report, texts;"
         "from reports.results import Results;"
@@ -109,7 +109,7 @@ def test_nothing_of_the_machine_is_in_the_files(files: dict[str, str]) -> None:
             assert set(re.findall(r"\b20[2-9]\d-\d\d-\d\d", text)) <= {"2026-01-01"}, name
 
 
-def test_all_parts_are_there(report: Page) -> None:
+def test_all_parts_are_there(report: ReportPage) -> None:
     """Every figure and table that the rows can fill, the verdict's first; none that is empty."""
     assert [part.slug for part in report.shown] == [
         "main-result-table",
@@ -139,7 +139,7 @@ def test_store_csv_and_parquet_give_the_same_tables(store: Path, tmp_path: Path)
     opened = Store(store)
     rows = opened.rows()
     opened.close()
-    expected = texts(make_report(Results(rows)))
+    expected = report_texts(make_report(Results(rows)))
     for name in ("rows.csv", "rows.parquet"):
         export_rows(rows, tmp_path / name)
         out = tmp_path / name.replace(".", "_")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kvopt.runs.record import Record
+from kvopt.runs.row_columns import Record
 from reports.compared import MOST_RANKED, Compared
-from reports.first import ranking_text
 from reports.results import Results
 from reports.table import write_most, write_share
+from reports.terminal_report import format_ranking
 from tests.reports.synthetic import frame, record, units_of
 
 
@@ -74,7 +74,7 @@ def test_the_upper_end_of_an_interval_is_rounded_up_wherever_it_stands() -> None
 def test_the_ranking_has_few_lines() -> None:
     """The best ten, the first of each class, the bound, and how many there are besides."""
     runs = [_run(f"highs:ilp(x={k})", "a", 100 + k) for k in range(MOST_RANKED + 3)]
-    text = ranking_text(Results(frame(*runs, _run("fcfs", "a", 900), _run("svf", "a", 800))))
+    text = format_ranking(Results(frame(*runs, _run("fcfs", "a", 900), _run("svf", "a", 800))))
     lines = text.splitlines()
     assert sum("highs" in line for line in lines) == MOST_RANKED
     # The first of a class stands there however bad it is.

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from reports.build import build_report, make_report, texts
+from reports.build import build_report, make_report, report_texts
 from reports.markdown import table_text
 from reports.pages.report_pages import slugs
 from reports.results import Results
@@ -26,7 +26,7 @@ _MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
     """The report of a run of every hostile method on every hostile instance and family."""
-    return texts(make_report(Results(frame(*hostile_records("svf")))))
+    return report_texts(make_report(Results(frame(*hostile_records("svf")))))
 
 
 class _Tags(HTMLParser):

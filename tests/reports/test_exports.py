@@ -15,8 +15,8 @@ import pytest
 from reports.build import build_report, make_report
 from reports.exports import csv_table, latex, latex_table
 from reports.figures.parameter import parameter_figure
-from reports.folder import MARKER
 from reports.per_instance import spread
+from reports.report_folder import MARKER
 from reports.results import Results
 from reports.swept import by_family, curves
 from reports.table import Column, Table

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from reports.figures.bounds import bounds_figure
+from reports.figures.rate_figures import pareto_figure
 from reports.figures.style import drawing, log_axis, with_base
-from reports.figures.sweeps import pareto_figure
 from reports.pictures.__main__ import main as pictures
-from reports.rows import prepare
+from reports.prepared_rows import prepare_rows
 from tests.pins import as_pinned
 from tests.reports.synthetic import frame, record, texts_of
 
@@ -30,7 +30,7 @@ def test_bounds_over_time_follow_the_best_of_all_runs() -> None:
         ),
         record(method="vllm-v1", tel=10, seconds=0.2),
     ]
-    drawn = bounds_figure(prepare(frame(*runs)), 190, 120)
+    drawn = bounds_figure(prepare_rows(frame(*runs)), 190, 120)
     assert drawn is not None
     told = [text for text in texts_of(drawn.svg) if ":" in text]
     # LB is as good as the best known one, which has no line of its own then.
@@ -43,7 +43,7 @@ def test_bounds_over_time_follow_the_best_of_all_runs() -> None:
     ids=["none", "one point", "no schedule"],
 )
 def test_bounds_over_time_need_something_to_follow(runs: list[object]) -> None:
-    assert bounds_figure(prepare(frame(*runs)), 5, 3) is None  # type: ignore[arg-type]
+    assert bounds_figure(prepare_rows(frame(*runs)), 5, 3) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import reports.build
 import reports.nightly.__main__ as nightly
 from kvopt.store import Store
 from reports.build import build_report
-from reports.folder import MARKER, REPORT, check_place, list_text, write_files
+from reports.report_folder import MARKER, REPORT, check_place, list_text, write_files
 from reports.results import Results
-from support.outputs import OutputError
+from support.output_files import OutputError
 from tests.reports.folders import fill, held
 from tests.reports.synthetic import frame
 
@@ -87,7 +87,7 @@ def test_a_report_that_was_cut_short_is_resumed(
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("reports.folder._write", full)
+        patched.setattr("reports.report_folder._write", full)
         with pytest.raises(OSError, match="disk full"):
             write_files(tmp_path, {"README.md": "1", "tables/a.md": "1"})
     fill(tmp_path, {"tables/a.md": "torn"})

@@ -12,10 +12,10 @@ from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import read_method
 from reports import freshness
 from reports.ablation import page
-from reports.build import make_report, texts
+from reports.build import make_report, report_texts
 from reports.freshness import age_text, origin, origin_text, stale_rows, stated, to_be_stated
 from reports.nightly.night_pages import texts as nightly_texts
-from reports.nightly.rows import COLUMNS, read_rows, rows_text, typed
+from reports.nightly.night_rows import COLUMNS, read_rows, rows_text, typed
 from reports.results import Results
 from tests.reports.synthetic import frame, record
 
@@ -114,7 +114,9 @@ def test_a_report_tells_where_its_rows_come_from() -> None:
     """In both forms, under the title; rows that were replaced do not count."""
     old = record(tel=9, git_commit="b" * 40)
     new = record(tel=9, **MADE, finished_utc="2026-02-03T00:00:00+00:00")
-    files = texts(make_report(Results(pd.concat([frame(old), frame(new)], ignore_index=True))))
+    files = report_texts(
+        make_report(Results(pd.concat([frame(old), frame(new)], ignore_index=True)))
+    )
     assert " Rows: 1; commit `abcdef012345`; 2026-02-03; " in files["README.md"]
     origin = "Rows: 1; commit abcdef012345; 2026-02-03; A chip, 2 cores; Python 3.12.1; "
     assert origin in files["index.html"].partition("<footer>")[2]

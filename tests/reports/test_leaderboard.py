@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from reports.build import _parts
-from reports.first import ranking_text
 from reports.results import Results
 from reports.table import Table
+from reports.terminal_report import format_ranking
 from reports.units import is_adversarial
 from reports.verdict import verdict
 from tests.reports.synthetic import frame, record, results_of
@@ -82,7 +82,9 @@ def test_families_weigh_alike() -> None:
         "mean over 4 instances in 2 families that weigh alike" in _part(results, CLAIRVOYANT).note
     )
     (line,) = [
-        each for each in ranking_text(Results(frame(*tiny, *large))).splitlines() if " svf " in each
+        each
+        for each in format_ranking(Results(frame(*tiny, *large))).splitlines()
+        if " svf " in each
     ]
     assert " 25.0 % " in line
 

@@ -15,7 +15,7 @@ from kvopt.sweeps.plan import plan
 from reports.nightly import __main__ as command
 from reports.nightly.compare import Comparison, compare
 from reports.nightly.night_pages import comparison_text, texts
-from reports.nightly.rows import COLUMNS, RowsError, nightly_rows, read_rows, rows_text
+from reports.nightly.night_rows import COLUMNS, RowsError, nightly_rows, read_rows, rows_text
 
 POLICY: dict[str, Any] = {
     "key": "1",

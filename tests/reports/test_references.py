@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from kvopt.methods.witness import engine_witness
-from kvopt.runs.record import Record
+from kvopt.runs.row_columns import Record
 from reports.pages.instance import facts
-from reports.references import cases, references
+from reports.prepared_rows import prepare_rows
+from reports.references import collect_statements, find_references
 from reports.results import Results
-from reports.rows import prepare
 from tests.reports.synthetic import digest, frame, record
 
 
@@ -173,7 +173,7 @@ def test_equal_names_of_different_instances_are_kept_apart() -> None:
 
 
 def test_engines_with_several_limits_are_several_methods() -> None:
-    rows = prepare(
+    rows = prepare_rows(
         frame(
             record(method="cpsat:cpsat", tel=10, time_limit=5.0),
             record(method="cpsat:cpsat", tel=10, time_limit=60.0),
@@ -186,7 +186,7 @@ def test_engines_with_several_limits_are_several_methods() -> None:
 
 def test_the_latest_of_equal_runs_counts() -> None:
     """An earlier run of the same method, instance, seed and limits is superseded."""
-    rows = prepare(
+    rows = prepare_rows(
         frame(
             record(tel=10, finished_utc="2026-01-02T00:00:00+00:00"),
             record(tel=12, finished_utc="2026-01-01T00:00:00+00:00"),
@@ -198,20 +198,22 @@ def test_the_latest_of_equal_runs_counts() -> None:
 
 def test_what_integers_prove_stands_apart_from_what_a_solver_reports() -> None:
     """The best bound is CP-SAT's word, 95; the sizes prove 80; the registry's certificate 90."""
-    rows = prepare(
+    rows = prepare_rows(
         frame(
             record(method="cpsat:cpsat", tel=100, lower_bound=95, bound_source="CP-SAT"),
             record(method="bound:bound-volume", tel=100, lower_bound=80, bound_source="volumes"),
         )
     )
-    (line,) = references(rows, cases(rows)).to_dict("records")
+    (line,) = find_references(rows, collect_statements(rows)).to_dict("records")
     assert (line["lower"], line["lower_kind"], line["certified"]) == (95, "solver-reported", 80)
     told = {"certified_bound": 90, "certified_by": "certificate: sweep"}
-    (line,) = references(rows, cases(rows, {digest("a"): told})).to_dict("records")
+    (line,) = find_references(rows, collect_statements(rows, {digest("a"): told})).to_dict(
+        "records"
+    )
     assert (line["certified"], line["certified_by"]) == (90, "certificate: sweep (registry)")
     shown = dict(facts({str(key): value for key, value in line.items()}))
     assert shown["solver-reported LB, rounds"] == "95"
     assert shown["certified LB, rounds"] == "90"
     others = rows[rows["method"].ne("cpsat:cpsat")]
-    alone = references(others, cases(others)).iloc[0]
+    alone = find_references(others, collect_statements(others)).iloc[0]
     assert (alone["lower"], alone["lower_kind"]) == (80, "certified")

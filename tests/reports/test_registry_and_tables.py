@@ -15,24 +15,24 @@ from hypothesis import strategies as st
 
 from instances import Instance
 from instances.time_unit import ROUNDS
-from kvopt.best_known import known_values, read_registry, values
+from kvopt.best_known import known_values, read_registry, report_values
 from kvopt.best_known.claims import collect, runs_by_instance
-from kvopt.best_known.known import ContradictionError, Known, merge
-from kvopt.best_known.library import LibraryInstance
-from kvopt.best_known.registry import write_all
-from kvopt.methods.engines import proofs
+from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.proved_entry import ContradictionError, ProvedEntry, merge
+from kvopt.best_known.registry_folder import write_all
+from kvopt.methods.engine_table import proofs
 from kvopt.runs.task import Finished
 from kvopt.store import Store
-from kvopt.store.belief import judged
+from kvopt.store.proved_bounds import judge_rows
 from reports.nightly.__main__ import FOLDER, ROWS
-from reports.nightly.rows import read_rows
-from reports.references import cases, references
+from reports.nightly.night_rows import read_rows
+from reports.prepared_rows import prepare_rows
+from reports.references import collect_statements, find_references
 from reports.results import Results
-from reports.rows import prepare
 from reports.tables.listed import instance_table
 from schedules import make_schedule
 from schedules.evidence import CONTRADICTED, MISSTATED, VOLUMES
-from schedules.model import KEEPS_TOKENS_NOTE
+from schedules.schedule import KEEPS_TOKENS_NOTE
 from tests.kvopt.best_known.registry import FOUR, PAIR, PRICES
 from tests.reports.synthetic import record_of
 
@@ -124,24 +124,28 @@ def _finished(instance: Instance, run: Run, number: int) -> Finished:
 
 
 def _stored(
-    folder: Path, instance: Instance, drawn: Sequence[Run], old: Known | None = None, first: int = 0
-) -> tuple[pd.DataFrame, Known | None]:
+    folder: Path,
+    instance: Instance,
+    drawn: Sequence[Run],
+    old: ProvedEntry | None = None,
+    first: int = 0,
+) -> tuple[pd.DataFrame, ProvedEntry | None]:
     """Return the runs as a store's rows, and what the registry makes of them."""
     store = Store(folder / f"runs{first}.sqlite")
     store.put(*(_finished(instance, run, first + k) for k, run in enumerate(drawn)))
     try:
         claims = collect(instance, runs_by_instance(store).get(instance.sha256, []), store)
-        return judged(store.rows(), store), merge(instance, "x.json", old, claims)
+        return judge_rows(store.rows(), store), merge(instance, "x.json", old, claims)
     finally:
         store.close()
 
 
-def _told(folder: Path, instance: Instance, merged: Known) -> dict[str, dict[str, Any]]:
+def _told(folder: Path, instance: Instance, merged: ProvedEntry) -> dict[str, dict[str, Any]]:
     """Return what reports are told of the registry, by way of its files."""
     library = {instance.sha256: LibraryInstance("x.json", instance)}
     write_all([merged], library, folder / "registry")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(values, "library_by_hash", lambda: library)
+        patch.setattr(report_values, "library_by_hash", lambda: library)
         return known_values(folder / "registry")
 
 
@@ -149,7 +153,7 @@ def _line(rows: pd.DataFrame, told: dict[str, dict[str, Any]] | None = None) -> 
     return Results(rows, told or {}).reference.iloc[0]
 
 
-def _assert_same(line: pd.Series, merged: Known) -> None:
+def _assert_same(line: pd.Series, merged: ProvedEntry) -> None:
     entry = merged.entry
     assert (line["upper"], line["lower"]) == (entry.upper.value, entry.lower.value)
     assert (line["standing"] == "opt", line["reason"]) == (entry.opt, entry.reason)
@@ -178,7 +182,7 @@ def test_table_and_registry_agree(data: st.DataObject, case: tuple[str, int | No
             rows, merged = _stored(folder, instance, drawn)
         except ContradictionError:
             store = Store(folder / "runs0.sqlite", readonly=True)
-            _contradicted(judged(store.rows(), store))
+            _contradicted(judge_rows(store.rows(), store))
             store.close()
             return
         if merged is None:
@@ -219,7 +223,7 @@ def test_new_runs_beside_an_older_registry(
             rows, merged = _stored(folder, instance, after, old, first=10)
         except ContradictionError:
             store = Store(folder / "runs10.sqlite", readonly=True)
-            _contradicted(judged(store.rows(), store), told)
+            _contradicted(judge_rows(store.rows(), store), told)
             store.close()
             return
         assert merged is not None
@@ -230,8 +234,8 @@ def test_new_runs_beside_an_older_registry(
 @pytest.fixture(scope="module")
 def night() -> pd.DataFrame:
     """What the tables of the committed night say of each instance, with the registry's help."""
-    rows = prepare(read_rows(FOLDER / ROWS).assign(key=""))
-    reference = references(rows, cases(rows, known_values()))
+    rows = prepare_rows(read_rows(FOLDER / ROWS).assign(key=""))
+    reference = find_references(rows, collect_statements(rows, known_values()))
     return instance_table(reference, rows, ROUNDS).frame.set_index("instance")
 
 

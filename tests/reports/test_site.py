@@ -10,8 +10,8 @@ import pytest
 
 from kvopt.best_known import known_values, read_registry
 from reports.nightly.__main__ import FOLDER, ROWS
-from reports.nightly.rows import read_rows
-from reports.site import Results, results
+from reports.nightly.night_rows import read_rows
+from reports.site_results import SiteResults, make_site_results
 from tests.docs.followed import broken
 from tests.reports.folders import fill
 
@@ -27,17 +27,17 @@ def night() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def made(night: pd.DataFrame) -> Results:
+def made(night: pd.DataFrame) -> SiteResults:
     registry = read_registry()
     assert registry is not None
     few = tuple(each for each in registry.instances if each.instance in NAMES)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("reports.build._figure", lambda *_: None)
-        return results(replace(registry, instances=few), known_values(), night, 0)
+        return make_site_results(replace(registry, instances=few), known_values(), night, 0)
 
 
 def test_the_first_screen_says_who_is_best_and_what_is_open(
-    made: Results, night: pd.DataFrame
+    made: SiteResults, night: pd.DataFrame
 ) -> None:
     """One line a class, then the open instances with their gaps, and of what rows that is."""
     lines = made.first.splitlines()
@@ -54,7 +54,7 @@ def test_the_first_screen_says_who_is_best_and_what_is_open(
     assert f"{len(night):,} of {len(night):,} rows come from older sources." in made.first
 
 
-def test_the_pages_link_each_other(made: Results, tmp_path: Path) -> None:
+def test_the_pages_link_each_other(made: SiteResults, tmp_path: Path) -> None:
     """From the leaderboard to the library's pages, and from all back; the rest is MkDocs'."""
     fill(tmp_path, {"index.html": "", "source/papers/index.html": "", **made.files})
     assert broken(tmp_path) == []
@@ -64,7 +64,7 @@ def test_the_pages_link_each_other(made: Results, tmp_path: Path) -> None:
     assert "come from older sources." in board
 
 
-def test_files_of_the_library_have_their_place(made: Results) -> None:
+def test_files_of_the_library_have_their_place(made: SiteResults) -> None:
     """A link to an instance leads to its page, one to a proof to its copy."""
     assert made.places["instances/tiny/handover.json"] == "library/instances/tiny_handover.html"
     bound = made.places["instances/best_known/bounds/am2_07.json"]

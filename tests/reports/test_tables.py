@@ -12,7 +12,7 @@ from reports.profiles import common_costs
 from reports.results import Results
 from reports.table import Table
 from reports.tables.serving_metrics import serving_table
-from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
+from schedules.schedule import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from tests.reports.synthetic import frame, measured_of, record, results_of
 
 pytestmark = pytest.mark.usefixtures("no_figures")

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from instances.batch_time import NANOSECONDS
-from kvopt.runs.record import Record
+from kvopt.runs.row_columns import Record
 from reports.build import make_report
-from reports.first import terminal_text
-from reports.page_parts import Figure
+from reports.page_parts import ReportFigure
 from reports.results import Results
 from reports.table import Table
+from reports.terminal_report import format_leaderboard
 from tests.reports.synthetic import frame, record, units_of
 
 FAST, SLOW = "affine(base=0.01,token=0)", "affine(base=2,token=0)"
@@ -58,11 +58,11 @@ ROUNDS, FASTER, SLOWER = _store("", 5), _store(FAST, 20), _store(SLOW, 45)
 UNITS = [(ROUNDS, ""), (FASTER, "-seconds"), (SLOWER, "-seconds-2")]
 
 
-def _parts(*records: Record) -> dict[str, Table | Figure]:
+def _parts(*records: Record) -> dict[str, Table | ReportFigure]:
     return {part.slug: part for part in make_report(Results(frame(*records))).shown}
 
 
-def _renamed(alone: list[Record], mark: str) -> dict[str, Table | Figure]:
+def _renamed(alone: list[Record], mark: str) -> dict[str, Table | ReportFigure]:
     """Return what a unit gives alone, by the slug that it has beside others."""
     single = "-seconds" if mark else ""
     return {
@@ -72,21 +72,21 @@ def _renamed(alone: list[Record], mark: str) -> dict[str, Table | Figure]:
     }
 
 
-def _holds(part: Table | Figure) -> Any:
-    if isinstance(part, Figure):
+def _holds(part: Table | ReportFigure) -> Any:
+    if isinstance(part, ReportFigure):
         return part.drawing.svg, part.note
     return part.note, [[cell.text for cell in row] for row in part.rows(10**6)]
 
 
 @pytest.fixture(scope="module")
-def together() -> dict[str, Table | Figure]:
+def together() -> dict[str, Table | ReportFigure]:
     return _parts(*FASTER, *ROUNDS, *SLOWER)
 
 
 @pytest.mark.slow("repeats")
 @pytest.mark.parametrize(("alone", "mark"), UNITS)
 def test_a_unit_s_tables_are_what_they_are_without_the_others(
-    together: dict[str, Table | Figure], alone: list[Record], mark: str
+    together: dict[str, Table | ReportFigure], alone: list[Record], mark: str
 ) -> None:
     """Walks over all tables and figures: each is that of a store with its unit alone."""
     renamed = _renamed(alone, mark)
@@ -103,7 +103,7 @@ def test_a_unit_s_tables_are_what_they_are_without_the_others(
 
 
 @pytest.mark.slow("repeats")
-def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | Figure]) -> None:
+def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | ReportFigure]) -> None:
     """Beside those of the units there is only what lists or counts, and titles tell them apart."""
     expected = [slug for alone, mark in UNITS for slug in _renamed(alone, mark)]
     assert sorted(together) == sorted([*expected, *LISTED, *COUNTED])
@@ -115,7 +115,7 @@ def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | Figure]
 
 
 def test_the_leaderboard_command_keeps_them_apart() -> None:
-    told = " ".join(terminal_text(Results(frame(*ROUNDS, *FASTER))).split())
+    told = " ".join(format_leaderboard(Results(frame(*ROUNDS, *FASTER))).split())
     assert "Leaderboard: non-clairvoyant (arrivals in seconds)" in told
     assert "Bounds (arrivals in seconds)" in told
     assert f"In seconds under {FAST}: Clairvoyant, 3 policies: mc-sf leaves" in told

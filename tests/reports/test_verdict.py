@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from instances.batch_time import NANOSECONDS
 from kvopt.methods.knowledge import knowledge, shown_method
-from kvopt.runs.record import Record
+from kvopt.runs.row_columns import Record
 from reports.tables.leaderboard import leaderboards
 from reports.units import Unit
 from reports.verdict import verdict

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request
 from schedules import Schedule, make_schedule
 from schedules.check import Verdict, check_schedule
-from schedules.files import parse_schedule, schedule_document
-from schedules.metrics import memory_profile
-from schedules.model import KEEPS_TOKENS_NOTE, better
+from schedules.schedule import KEEPS_TOKENS_NOTE, is_better_schedule
+from schedules.schedule_files import parse_schedule, schedule_document
+from schedules.schedule_metrics import memory_profile
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instance_of
 
@@ -225,7 +225,7 @@ def test_memory_counted_as_in_the_engine() -> None:
     claimed = dataclasses.replace(schedule, lower_bound=4, status="optimal")
     assert check_schedule(instance, claimed).kind == "malformed"
     # It is no upper bound on OPT: one after the other is 2 + 4, together 2 + 2.
-    assert better(make_schedule(instance, [0, 2], "test"), schedule)
+    assert is_better_schedule(make_schedule(instance, [0, 2], "test"), schedule)
     # An empty prompt counts as one token: 1 and 2, not 0 and 1.
     empty = instance_of(3, (0, 0, 2), (0, 0, 2))
     schedule = make_schedule(empty, [0, 0], "test", engine_accounting=True)

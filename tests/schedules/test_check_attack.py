@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from instances import Instance
 from kvopt.runs.state import RunState
 from schedules import Schedule
 from schedules.check import check_schedule
-from schedules.metrics import mean_memory
-from schedules.picture import _stacked
+from schedules.schedule_metrics import mean_memory
+from schedules.schedule_picture import _stacked
 from tests.heuristics.contract import run
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instance_of

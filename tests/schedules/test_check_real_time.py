@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
 from instances.batch_time import parse_batch_time
 from schedules import Clock, Schedule, make_schedule
 from schedules.check import check_schedule
-from schedules.clock import replay
-from schedules.files import parse_schedule, schedule_document
+from schedules.clock import replay_schedule
+from schedules.schedule_files import parse_schedule, schedule_document
 from tests.oracles.draws import instance_of
 
 SLOW = parse_batch_time("affine(1000,500)")
@@ -90,18 +90,18 @@ def test_cached_tokens_by_hand(memory: int, cached: int, tel: float, stated: str
 
 def test_times_of_a_request_by_hand() -> None:
     """Begin, first token and completion; an eviction costs what was prefilled and made."""
-    second = replay(TWO, schedule_of(TWO, [0, 2], TWO_TEL)).requests[1]
+    second = replay_schedule(TWO, schedule_of(TWO, [0, 2], TWO_TEL)).requests[1]
     assert [each / 1e9 for each in second[:4]] == [2.5, 3.5, 7, 8.5]
-    cut = replay(TWO, schedule_of(TWO, [0, 3], CUT_TEL, **CUT)).requests[1]
+    cut = replay_schedule(TWO, schedule_of(TWO, [0, 3], CUT_TEL, **CUT)).requests[1]
     assert [each / 1e9 for each in cut[:4]] == [2.5, 3.5, 8, 9.5]
     # Evicted after one token, prefilled again with it: 4 + 1 of 5 and 1 are made twice.
     # The run begins in round 3, so its start without what it kept is round 2.
     kept = schedule_of(TWO, [0, 2], 0, attempts=[[], [(2, 1)]], kept=[[0], [0, 1]])
-    times = replay(TWO, kept).requests[1]
+    times = replay_schedule(TWO, kept).requests[1]
     assert (times.evictions, times.recomputed) == (1, 4 + 1)
     assert times.first_token == 7 * 10**9
     lost = schedule_of(TWO, [0, 3], 0, attempts=[[], [(2, 1)]])
-    times = replay(TWO, lost).requests[1]
+    times = replay_schedule(TWO, lost).requests[1]
     # The token is lost: the first that it is left with is made in round 3 (prefill 4): 7–10.
     assert (times.recomputed, times.first_token) == (4 + 1, 10 * 10**9)
 
@@ -167,7 +167,7 @@ def test_an_attempt_cancelled_on_its_way_makes_no_token() -> None:
     # Round 2 (decode, prefill 1): 3.5–5.5; round 3 (prefill 4): 5.5–8.5; round 4: 8.5–10.
     made = schedule_of(TWO, [0, 3], 5.5 + 10 - 2.5, attempts=[[], [(2, 0)]], **chunks)
     assert check_schedule(TWO, made).valid
-    assert replay(TWO, made).requests[1].recomputed == 1
+    assert replay_schedule(TWO, made).requests[1].recomputed == 1
     assert parse_schedule(schedule_document(made)) == made
     overlapping = schedule_of(TWO, [0, 2], 0, attempts=[[], [(2, 0)]], **chunks)
     assert "before its previous attempt ends" in check_schedule(TWO, overlapping).reason

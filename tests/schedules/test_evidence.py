@@ -15,19 +15,19 @@ from schedules.evidence import (
     MISSTATED,
     STANDINGS,
     Argument,
+    BoundStatement,
     Standing,
-    Statement,
     Witness,
-    alarming,
-    believed,
     contradictions,
-    dispute,
+    find_dispute,
     independent_pair,
+    is_bound_believed,
     judge,
     keeps_tokens,
     own_contradiction,
+    proves_method_wrong,
 )
-from schedules.model import EASIER, KEEPS_TOKENS_NOTE, OUTSIDE
+from schedules.schedule import EASIER, KEEPS_TOKENS_NOTE, OUTSIDE
 
 
 def _certificate(kind: str, code: str, argument: Argument) -> Witness:
@@ -178,7 +178,7 @@ def test_bounds_that_are_believed(
     status: str, detail: str, source: str, word: bool, expected: bool
 ) -> None:
     """Not those of caught runs, nor the word of what is no solver of the project."""
-    assert believed(status, detail, source, word=word) == expected
+    assert is_bound_believed(status, detail, source, word=word) == expected
 
 
 @pytest.mark.parametrize(
@@ -187,19 +187,21 @@ def test_bounds_that_are_believed(
 @pytest.mark.parametrize("word", [False, True])
 def test_what_a_source_names_must_be_there(source: str, word: bool) -> None:
     """Whose word it is does not count where a proof is named: it proves the bound, or not."""
-    stated = [believed("feasible", "", source, word=word, proved=each) for each in (True, False)]
+    stated = [
+        is_bound_believed("feasible", "", source, word=word, proved=each) for each in (True, False)
+    ]
     assert stated == ([word, word] if source == "HiGHS" else [True, False])
-    unseen = believed("feasible", "", source, word=word)
+    unseen = is_bound_believed("feasible", "", source, word=word)
     assert unseen == (source in COMPUTED or (source == "HiGHS" and word))
-    assert not believed("refused", "", source, word=True, proved=True)
+    assert not is_bound_believed("refused", "", source, word=True, proved=True)
 
 
 def test_runs_that_prove_their_method_wrong() -> None:
     """A refused schedule and a bound that cannot be true; a wrong file is nobody's fault here."""
-    assert alarming("refused", "")
-    assert alarming("error", f"{KEEPS_TOKENS_NOTE}; {CONTRADICTED}13 > 12")
-    assert not alarming("error", f"{MISSTATED}9, is wrong")
-    assert not alarming("error", "own.py:3: ZeroDivisionError")
+    assert proves_method_wrong("refused", "")
+    assert proves_method_wrong("error", f"{KEEPS_TOKENS_NOTE}; {CONTRADICTED}13 > 12")
+    assert not proves_method_wrong("error", f"{MISSTATED}9, is wrong")
+    assert not proves_method_wrong("error", "own.py:3: ZeroDivisionError")
 
 
 @pytest.mark.parametrize(
@@ -222,8 +224,8 @@ def test_schedules_that_are_no_upper_bound(
 
 def test_contradictions_name_the_least_schedule() -> None:
     """Every bound above it is named, the greatest first; without a schedule none is wrong."""
-    uppers = [Statement(13, "svf"), Statement(12, "cpsat")]
-    lowers = [Statement(12, "a"), Statement(13, "b"), Statement(20, "c")]
+    uppers = [BoundStatement(13, "svf"), BoundStatement(12, "cpsat")]
+    lowers = [BoundStatement(12, "a"), BoundStatement(13, "b"), BoundStatement(20, "c")]
     found = contradictions(uppers, lowers)
     assert [(each.lower.by, each.upper.by) for each in found] == [("c", "cpsat"), ("b", "cpsat")]
     assert contradictions([], lowers) == contradictions(uppers, []) == []
@@ -254,6 +256,6 @@ def test_a_stated_optimum_in_dispute(
     upper: int | None, lower: int | None, certified: int, settled: bool | None
 ) -> None:
     """A checked schedule and a certified bound settle it, a bound on words does not."""
-    found = dispute(12, upper, lower, "CP-SAT", certified)
+    found = find_dispute(12, upper, lower, "CP-SAT", certified)
     assert (found and found.settled) == settled
     assert found is None or found.text.startswith(MISSTATED) == found.settled

@@ -18,7 +18,7 @@ from kvopt.runs.events import ScheduleFound
 from kvopt.runs.state import RunState
 from schedules import Schedule, ScheduleFileError, make_schedule, read_schedule, write_schedule
 from schedules.check import check_schedule
-from schedules.files import parse_schedule, schedule_document, schedule_schema
+from schedules.schedule_files import parse_schedule, schedule_document, schedule_schema
 
 PAIR = Instance(name="pair", memory=8, requests=(Request(0, 0, 2, 3), Request(1, 0, 1, 2)))
 FULL = make_schedule(

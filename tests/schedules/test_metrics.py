@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances import Instance, Request
-from kvopt.places import PACKAGES
+from kvopt.project_paths import PACKAGES
 from schedules import Schedule, make_schedule
 from schedules.gap import gap, gaps
-from schedules.metrics import makespan, mean_memory, memory_profile
+from schedules.schedule_metrics import makespan, mean_memory, memory_profile
 from tests.docs.pages import ROOT
 
 # Request 0 holds 3, 4, 5 at times 1, 2, 3; request 1, started at 4, holds 2, 3 at times 5, 6; its

@@ -14,8 +14,8 @@ import pytest
 
 from instances import Instance, Request
 from schedules import Clock, Schedule, check_schedule, make_schedule
-from schedules.metrics import memory_profile, running_and_waiting
-from schedules.picture import (
+from schedules.schedule_metrics import memory_profile, running_and_waiting
+from schedules.schedule_picture import (
     _GROUND,
     COLUMNS,
     MANY_AREAS,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from instances.time_unit import ROUNDS, SECONDS, TimeUnit
 from kvopt.methods.knowledge import knowledge
-from serving.answer import Answer, MethodTotal, answer, percent, relative
+from serving.answer import Answer, MethodTotal, make_answer, percent, relative
 
 #: TEL (ms) over ten requests.
 TRACE = {
@@ -25,7 +25,7 @@ TRACE = {
 
 
 #: The answer for ten requests in rounds, whose bound is about all schedules.
-IN_ROUNDS = partial(answer, covers_kept=True, requests=10, unit=ROUNDS)
+IN_ROUNDS = partial(make_answer, covers_kept=True, requests=10, unit=ROUNDS)
 
 
 def _outcomes(tels: dict[str, int], ticks: int) -> list[MethodTotal]:
@@ -43,7 +43,7 @@ def _answer(
     covers_kept: bool = True,
 ) -> Answer:
     ticks = unit.ticks // 1000 or 1
-    found = answer(
+    found = make_answer(
         _outcomes(tels, ticks),
         bound=None if bound is None else bound * ticks,
         covers_kept=covers_kept,

@@ -16,7 +16,7 @@ from instances.batch_time import (
     BatchTime,
     BatchTimeError,
     EngineLimits,
-    Range,
+    MeasuredRange,
     parse_batch_time,
 )
 from serving.batch_time import batch_times, read_batch_time
@@ -150,7 +150,7 @@ def test_a_fit_finds_the_numbers_that_made_the_rounds(tmp_path: Path) -> None:
     assert model.name.startswith("linear(base=")
     assert model.origin == "fitted to 60 rows, held-out error 0.0 %"
     assert parse_batch_time(model.name) == model
-    assert isinstance(model.range, Range)
+    assert isinstance(model.range, MeasuredRange)
     assert model.range.prefill < 4000
 
 

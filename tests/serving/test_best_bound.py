@@ -14,11 +14,11 @@ from instances import Instance, Request, write_instance
 from instances.time_unit import SECONDS
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.solve import main as solve
-from kvopt.places import DEFAULT_STORE
+from kvopt.project_paths import DEFAULT_STORE
 from kvopt.runs.execute import execute
 from kvopt.runs.task import Finished, Task
 from serving.batch_time import DEFAULT
-from serving.best_bound import KnownBound, best_bound, coverage, left, percent_left
+from serving.best_bound import KnownBound, best_bound, coverage, percent_left, share_left
 from serving.commands.rates import main as rates
 from tests.kvopt.sweep_tools import store_runs, task_of
 
@@ -185,7 +185,7 @@ def test_the_word_of_ones_own_method_is_no_bound(tmp_path: Path) -> None:
     """The share left is of bounds proved in integers: each request alone, and the work."""
     plain, boasts = tmp_path / "plain.py", tmp_path / "boasts.py"
     plain.write_text(
-        "from heuristics.registry import policies\n"
+        "from heuristics.policy_registry import policies\n"
         "from heuristics.simulator import Setting, run_policy\n"
         "from instances.batch_time import parse_batch_time\n"
         "def solve(instance):\n"
@@ -205,12 +205,12 @@ def test_the_word_of_ones_own_method_is_no_bound(tmp_path: Path) -> None:
 
 def test_what_is_left_is_rounded_up() -> None:
     """29 / 117 = 24.786 %; nothing where the bound exceeds the TEL, which one of them is wrong."""
-    share = left(117, 88)
+    share = share_left(117, 88)
     assert share is not None
     assert percent_left(share) == "24.8"
     # 1 - 0.803 is 0.19699999999999995, 197 / 1000 a tenth exactly.
     assert [percent_left(each) for each in (0.0, 1 - 0.803, 0.1971, 1.0)] == [
         *("0.0", "19.7", "19.8", "100.0")
     ]
-    assert left(9, 9) == left(0, 0) == 0
-    assert left(8, 9) is None
+    assert share_left(9, 9) == share_left(0, 0) == 0
+    assert share_left(8, 9) is None

@@ -10,7 +10,7 @@ import pytest
 
 from instances import Instance
 from instances.batch_time import BatchTime, parse_batch_time
-from instances.model import Request
+from instances.instance import Request
 from kvopt.methods.grammar import read_method
 from serving.calibration import simulate
 from serving.commands.calibrate import main

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
-from instances.arrivals import at_rate, repeated_at_rate
+from instances.arrivals import redraw_arrivals, repeat_requests
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
-from kvopt.sweeps.inputs import Wishes
-from schedules.clock.timeline import timeline
+from kvopt.sweeps.sweep_inputs import Wishes
+from schedules.clock.timeline import make_timeline
 from serving import capacity as module
 from serving.batch_time import read_batch_time
 from serving.capacity import HIGHEST, LOWEST, Probe, capacity, largest_rate, stability_rate
@@ -72,19 +72,19 @@ def test_no_policy_is_above(lengths: list[tuple[int, int]], policy: str, factor:
     instance = Instance("drawn", 12, requests)
     model = read_batch_time("linear(base=20,prefill=30,decode=5)")
     rate = stability_rate(instance, model).rate * factor
-    drawn = repeated_at_rate(instance, rate, 3 * (400 // len(lengths)))
+    drawn = repeat_requests(instance, rate, 3 * (400 // len(lengths)))
     values = {"block": 1} if policy == "vllm-v1" else None
     schedule = run_policy(policies()[policy], drawn, Setting(values, batch_time=model))
-    assert steadiness(timeline(drawn, schedule)).grows
+    assert steadiness(make_timeline(drawn, schedule)).grows
 
 
 def test_requests_arrive_again_and_again() -> None:
     """A pass is a copy of the last, n / rate later, with the gaps of one pass in proportion."""
     instance = Instance("three", 9, tuple(Request(i, 0, 1, 1 + i) for i in range(3)))
-    drawn = repeated_at_rate(instance, 2.0, 4, seed=7)
+    drawn = repeat_requests(instance, 2.0, 4, seed=7)
     times = drawn.arrival_times.reshape(4, 3)
     assert (np.diff(times, axis=0) == 1_500_000_000).all()
-    plain = at_rate(instance, 2.0, seed=7).arrival_times
+    plain = redraw_arrivals(instance, 2.0, seed=7).arrival_times
     assert times[0, 1] / times[0, 2] == pytest.approx(plain[1] / plain[2])
     assert [(each.id, each.output) for each in drawn.requests] == [
         (i, 1 + i % 3) for i in range(12)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from schedules.clock.timeline import timeline
-from schedules.model import Clock
+from schedules.clock.timeline import make_timeline
+from schedules.schedule import Clock
 from serving.metrics import METRICS, good, goodput, latencies, percentile, serving, tpots
 from serving.slo import Slo, SloError, read_slo
 from tests.schedules.clock.test_timeline import in_seconds, scheduled, with_kept_tokens
@@ -70,7 +70,7 @@ def test_the_duration_begins_with_the_first_arrival() -> None:
     """Arrival at 5 s, one token of 10 ms: 0.01 s, so 100 requests a second."""
     instance = in_seconds((5.0, 1, 1))
     clock = Clock("affine(base=10,token=0)", ((0, 5 * 10**9),))
-    found = serving(timeline(instance, scheduled(instance, clock, (0,))))
+    found = serving(make_timeline(instance, scheduled(instance, clock, (0,))))
     assert (found.duration_s, found.request_throughput) == (0.01, 100.0)
     # One token: there is nothing between tokens.
     spread = {name: getattr(found, name) for name in METRICS if "tpot" in name or "itl" in name}
@@ -82,7 +82,7 @@ def test_requests_of_one_token_have_no_tpot() -> None:
     """They are left out of its mean and percentiles, and keep every limit on it."""
     instance = in_seconds((0, 1, 1), (0, 1, 3))
     clock = Clock("affine(base=10,token=0)")
-    found = timeline(instance, scheduled(instance, clock, (0, 0)))
+    found = make_timeline(instance, scheduled(instance, clock, (0, 0)))
     assert np.isnan(tpots(latencies(found))).tolist() == [True, False]
     assert serving(found).mean_tpot_ms == 10.0
     assert good(found, Slo(tpot=10 * MS - 1)).tolist() == [True, False]

@@ -14,11 +14,11 @@ from matplotlib.collections import LineCollection
 
 import kvopt
 from instances import Instance, Request, write_instance
-from instances.arrivals import at_rate
+from instances.arrivals import redraw_arrivals
 from kvopt.methods.grammar import read_method
 from kvopt.store import Store
-from kvopt.sweeps.inputs import Wishes
-from reports.figures.sweeps import rates_figure
+from kvopt.sweeps.sweep_inputs import Wishes
+from reports.figures.rate_figures import rates_figure
 from serving.batch_time import read_batch_time
 from serving.bounds.goodput import goodput_bound
 from serving.commands.rates import main as rates
@@ -46,7 +46,7 @@ def six(tmp_path: Path) -> Path:
 
 def test_the_arrivals_of_all_rates_are_the_same_scaled() -> None:
     """At twice the rate every request arrives in half the time, to the nanosecond of rounding."""
-    slow, fast = at_rate(SIX, 2.0, seed=7), at_rate(SIX, 4.0, seed=7)
+    slow, fast = redraw_arrivals(SIX, 2.0, seed=7), redraw_arrivals(SIX, 4.0, seed=7)
     assert (slow.time_unit, slow.name, fast.name) == (
         "second",
         "six_rate2_seed7",
@@ -54,7 +54,7 @@ def test_the_arrivals_of_all_rates_are_the_same_scaled() -> None:
     )
     times = zip(slow.arrival_times.tolist(), fast.arrival_times.tolist(), strict=True)
     assert all(abs(late - 2 * early) <= 1 for late, early in times)
-    assert slow.arrival_times.tolist() != at_rate(SIX, 2.0, seed=8).arrival_times.tolist()
+    assert slow.arrival_times.tolist() != redraw_arrivals(SIX, 2.0, seed=8).arrival_times.tolist()
     plain = [replace(each, arrival=0) for each in slow.requests]
     assert tuple(plain) == SIX.requests
 
@@ -63,7 +63,7 @@ def test_they_are_those_of_a_trace_with_that_rate() -> None:
     """So a point of the sweep is what solve.py shows with ``--rate``."""
     base, _ = read_trace(VIDUR, TraceOptions(memory=2000))
     drawn, _ = read_trace(VIDUR, TraceOptions(memory=2000, rate=3.0, arrival_seed=5))
-    assert at_rate(base, 3.0, seed=5).requests == drawn.requests
+    assert redraw_arrivals(base, 3.0, seed=5).requests == drawn.requests
 
 
 @pytest.mark.slow("walks")
@@ -81,11 +81,11 @@ def test_a_sweep_is_resumed(six: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert rows["method"].tolist() == ["svf", "fcfs", "bound"] * 2
     assert (rows["bound_ael_s"] <= rows["ael_s"] + 1e-12).all()
     svf = rows[(rows["rate"] == 8) & (rows["method"] == "svf")].iloc[0]
-    alone = kvopt.run(at_rate(SIX, 8.0), "svf", batch_time=BATCH)
+    alone = kvopt.run(redraw_arrivals(SIX, 8.0), "svf", batch_time=BATCH)
     assert alone.tel_seconds == pytest.approx(svf["tel_s"])
     assert alone.serving.mean_ttft_ms == pytest.approx(svf["mean_ttft_ms"])
     assert alone.goodput("e2el:0.4s") == pytest.approx(svf["goodput"])
-    most = goodput_bound(at_rate(SIX, 8.0), read_batch_time(BATCH), read_slo("e2el:0.4s"))
+    most = goodput_bound(redraw_arrivals(SIX, 8.0), read_batch_time(BATCH), read_slo("e2el:0.4s"))
     assert svf["bound_goodput"] == pytest.approx(most)
     assert svf["goodput"] <= svf["bound_goodput"]
     assert svf["left"] == pytest.approx(1 - svf["bound_ael_s"] / svf["ael_s"])

@@ -19,11 +19,11 @@ from kvopt.methods.grammar import read_method
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Task
 from kvopt.store import Store
-from kvopt.store.export import read_rows
-from reports.build import make_report, texts
+from kvopt.store.row_files import read_rows
+from reports.build import make_report, report_texts
 from reports.results import Results
 from schedules import read_schedule
-from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
+from schedules.schedule import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from serving.batch_time import DEFAULT
 from serving.commands.rates import main as rates
 from serving.metrics import METRICS
@@ -101,7 +101,7 @@ def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
     runs = Store(store, readonly=True)
     frame = runs.rows()
     assert len(frame) == 1  # compare found what evaluate.py had stored
-    files = texts(make_report(Results(frame), store=runs))
+    files = report_texts(make_report(Results(frame), store=runs))
     runs.close()
     assert not any(name.startswith("tables/runs") for name in files)
     assert "[1 line](tables/runs-seconds.csv)" in files["README.md"]
@@ -128,7 +128,7 @@ def test_sweeps_resume(four: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert evaluate([*swept, "--batch-time", "unit"]) == 0
     assert "1 run, 0 of them stored already" in capsys.readouterr().out
     frame = read_rows(tmp_path / "runs.sqlite")
-    files = texts(make_report(Results(frame)))
+    files = report_texts(make_report(Results(frame)))
     # In rounds of a second: 1, 1.95, 3.9 (starting at 1) and 6.75 s (starting at 4).
     assert sorted(frame["tel"]) == [TEL, 13_600_000_000]
     lines = files["tables/instances-seconds.md"].splitlines()

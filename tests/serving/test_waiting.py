@@ -13,7 +13,7 @@ import kvopt
 from instances import Instance, Request
 from kvopt.methods.grammar import read_method
 from kvopt.result import Result
-from kvopt.sweeps.inputs import Wishes
+from kvopt.sweeps.sweep_inputs import Wishes
 from serving.batch_time import read_batch_time
 from serving.best_bound import KnownBound
 from serving.rates import rate_sweep

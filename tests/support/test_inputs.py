@@ -15,19 +15,19 @@ import schedules.check_command
 import serving.traces.reading
 import serving.traces.stream
 from instances.batch_time import BatchTimeError
-from instances.files import read_instance
+from instances.instance_files import read_instance
 from kvopt.methods.grammar import MethodError, read_method
-from kvopt.store.export import ExportError, read_rows
+from kvopt.store.row_files import ExportError, read_rows
 from kvopt.suites import SuiteError, read_suite
-from reports.nightly.rows import read_rows as committed_rows
-from schedules.files import ScheduleFileError, read_schedule
+from reports.nightly.night_rows import read_rows as committed_rows
+from schedules.schedule_files import ScheduleFileError, read_schedule
 from serving.batch_time import read_batch_time
 from serving.batch_time.vllm_log import read_log
 from serving.traces import TraceOptions
 from serving.traces.reading import read_trace
 from serving.traces.report import TraceError
-from support.inputs import no_file, read_whole
-from support.streams import steadily
+from support.input_files import describe_special, read_whole
+from support.streams import run_steadily
 from tests.serving.traces.cases import BY_NAME
 
 
@@ -72,7 +72,7 @@ def test_a_device_is_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path)
         (".csv", committed_rows),
         (".parquet", read_rows),
         (".toml", read_suite),
-        ("", lambda path: no_file(path) and read_whole(path)),
+        ("", lambda path: describe_special(path) and read_whole(path)),
     ],
 )
 def test_a_pipe_that_nobody_fills_is_refused(
@@ -129,7 +129,7 @@ def test_a_stream_of_the_process_is_read() -> None:
         os.write(here, b"x" * size)
         os.close(here)
         for stream in (f"/dev/fd/{there}", f"/proc/self/fd/{there}"):
-            assert no_file(stream) == ""
+            assert describe_special(stream) == ""
         if size == 1000:
             assert read_whole(f"/dev/fd/{there}", 1000) == b"x" * 1000
         else:
@@ -155,5 +155,5 @@ def test_running_out_of_memory_is_a_line(capsys: pytest.CaptureFixture[str]) -> 
     def run() -> int:
         raise MemoryError
 
-    assert steadily("kvopt", run) == 2
+    assert run_steadily("kvopt", run) == 2
     assert capsys.readouterr().err == "kvopt: out of memory\n"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from support.called import called
-from support.jsonfile import write_bytes, write_text
-from support.outputs import OutputError, check_folder, check_outputs
+from support.current_command import set_command
+from support.json_files import write_bytes, write_text
+from support.output_files import OutputError, check_folder, check_outputs
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,7 +60,7 @@ def test_files_that_a_command_line_names(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     given = f"--methods=svf,file:{tmp_path}/own.py --batch-time fitted({tmp_path}/m.csv) -t"
     given += f" {tmp_path}/tok.json {tmp_path}/a=b.json --out {tmp_path}/out.json --plot=x.svg"
-    with called(["kvopt", *given.split()]):
+    with set_command(["kvopt", *given.split()]):
         check_outputs({"--out": tmp_path / "out.json", "--plot": tmp_path / "x.svg"})
         check_outputs({f"--out={tmp_path}/out.json": tmp_path / "other.json"})
         for name in ("own.py", "m.csv", "tok.json", "a=b.json"):

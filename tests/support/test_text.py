@@ -6,14 +6,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from support.text import counted, guarded, unguarded, wrapped
+from support.text import guard_cell, plural, unguard_cell, wrap_lines
 
 
 def test_one_and_many() -> None:
     """Words in y become ies, all others end in s."""
-    assert counted(0, "run") == "0 runs"
-    assert counted(1, "online policy") == "1 online policy"
-    assert counted(1_200, "online policy") == "1,200 online policies"
+    assert plural(0, "run") == "0 runs"
+    assert plural(1, "online policy") == "1 online policy"
+    assert plural(1_200, "online policy") == "1,200 online policies"
 
 
 @pytest.mark.parametrize("unit", ["%", "s", "ms", "tokens", "round"])
@@ -22,7 +22,7 @@ def test_no_line_ends_between_a_number_and_its_unit(number: str, unit: str) -> N
     """Whatever stands before it; the words are the same."""
     for before in range(1, 37):
         text = f"{'x' * before} and {number} {unit}, then (-46.9 %); more"
-        lines = wrapped(text, 40, "  ").splitlines()
+        lines = wrap_lines(text, 40, "  ").splitlines()
         assert " ".join(map(str.strip, lines)) == text
         assert any(f"{number.split()[-1]} {unit}," in line for line in lines)
         assert any("(-46.9 %);" in line for line in lines)
@@ -33,7 +33,7 @@ def test_no_line_ends_between_a_number_and_its_unit(number: str, unit: str) -> N
 @example("=cmd|' /C calc'!A0")
 def test_no_cell_is_a_formula_and_each_text_comes_back(text: str) -> None:
     """Also one that begins with a quote itself; nothing else is changed."""
-    cell = guarded(text)
+    cell = guard_cell(text)
     assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
-    assert unguarded(cell) == text
+    assert unguard_cell(cell) == text
     assert cell in (text, f"'{text}")

@@ -24,7 +24,7 @@ from typing import Any
 
 import click
 
-from support.command import Command, Options, option
+from support.command import Command, CommandOptions, option
 from tools.attack.attempt import ENGINE, Crew, attempt
 from tools.attack.choices import switches
 
@@ -101,7 +101,7 @@ def report(rows: list[dict[str, Any]], seed: int) -> int:
 @option("--seed", "K", "of the instances (default: 0)", int, 0)
 @option("--jobs", "N", "side by side (default: 2)", int, 2)
 @option("--minutes", "M", "stop after so long", float, math.inf)
-def main(options: Options) -> int:
+def main(options: CommandOptions) -> int:
     """Run methods on small adversarial instances and compare them with an oracle."""
     seed, minutes = options.seed, options.minutes
     rows = run(options.out, seed, options.instances, options.jobs, minutes=minutes)

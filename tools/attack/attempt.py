@@ -8,9 +8,9 @@ import time
 from typing import Any
 
 from instances import Instance
-from instances.files import instance_document
-from kvopt.methods.options import read_formulation
-from kvopt.runs.compiled import compile_first
+from instances.instance_files import instance_document
+from kvopt.methods.option_values import read_formulation
+from kvopt.runs.kernel_units import compile_first
 from tests.child import Child, ChildError
 from tests.engine_batch import WITH_KERNELS, engine_task, one_at_a_time, read_events
 from tools.attack.choices import SOLVERS, draw_formulation, draw_policy

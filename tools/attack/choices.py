@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
-from formulations.registry import Option, formulations
+from formulations.registry import FormulationOption, formulations
 from heuristics.policy import Choice, Parameter
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from instances import Instance
-from kvopt.methods.engines import engines
-from kvopt.methods.options import format_formulation
+from kvopt.methods.engine_table import engines
+from kvopt.methods.option_values import format_formulation
 
 #: Solver of each kind of formulation.
 SOLVERS = {each.solves: name for name, each in engines().items() if each.default}
@@ -48,7 +48,7 @@ def draw_formulation(draws: random.Random) -> str:
     return format_formulation(formulation, drawn)
 
 
-def _value(option: Option, draws: random.Random) -> bool | int | float:
+def _value(option: FormulationOption, draws: random.Random) -> bool | int | float:
     if isinstance(option.default, bool):
         return draws.random() < 0.5
     return draws.choice(NUMBERS.get(option.name, (0, 1, 2, option.default)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from formulations.certificates.budget import CertificateError, TooLongError
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
-from kvopt.runs.events import BoundProved, Event, Failure, Relaxation
+from kvopt.runs.events import BoundProved, Event, MethodFailed, RelaxationSolved
 from kvopt.runs.state import RunState
 from schedules import make_schedule
 
@@ -33,7 +33,7 @@ def judge(
     state.raise_bound(volume_bound(instance), "volumes")
     state.offer(make_schedule(instance, known, "known"), "known")
     for event in events:
-        if isinstance(event, Failure):
+        if isinstance(event, MethodFailed):
             faults.append(f"says {event.text}")
         if isinstance(event, BoundProved):
             if event.value > optimum:
@@ -41,7 +41,7 @@ def judge(
             if event.certificate is not None:
                 faults += _certificate_faults(instance, optimum, event.certificate)
         most = optimum + _FLOAT * max(optimum, 1)
-        if isinstance(event, Relaxation) and event.value is not None and event.value > most:
+        if isinstance(event, RelaxationSolved) and event.value is not None and event.value > most:
             faults.append(f"relaxation {event.value} above the optimum")
         state.take(event)
     faults += [f"the checker refuses a schedule of {reason}" for reason in state.refused]
@@ -65,7 +65,7 @@ def _certificate_faults(instance: Instance, optimum: int, document: dict[str, An
     """Evaluate the certificate of a bound: it must prove its value, and nothing false."""
     try:
         certificate = read_certificate(document)
-        proved = evaluate(instance, certificate)
+        proved = evaluate_certificate(instance, certificate)
     except TooLongError:
         # The sets of requests that a reader's sweep meets are known only at its end.
         return []

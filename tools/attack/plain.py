@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from heuristics.policy import AdvisedPolicy, NotApplicableError
-from heuristics.rounds import EndlessLoopError
+from heuristics.round_driver import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
-from instances.files import parse_instance
+from instances.instance_files import parse_instance
 from kvopt.methods.grammar import read_method, with_prediction
 from schedules import check_schedule
 from tests.child import open_answers

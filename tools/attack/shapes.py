@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from instances import Instance, Request
-from instances.model import MAX_ARRIVAL, MAX_TOKENS
+from instances.instance import MAX_ARRIVAL, MAX_TOKENS
 
 #: Relations of the tokens to M.
 KINDS = (

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from formulations.registry import formulations
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from instances import Instance, Request
 from kvopt.methods.grammar import read_method, with_prediction
-from kvopt.methods.options import read_formulation
-from kvopt.runs.events import BoundProved, Event, Failure, Relaxation, ScheduleFound
+from kvopt.methods.option_values import read_formulation
+from kvopt.runs.events import BoundProved, Event, MethodFailed, RelaxationSolved, ScheduleFound
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
 from tools.attack.__main__ import report, run
@@ -99,11 +99,11 @@ def test_every_kind_of_fault_is_named() -> None:
     proof = {"kind": "prices", "value": 7}
     wrong: dict[str, Event] = {
         "above the optimum": BoundProved(value=8, source="x"),
-        "relaxation 7.1": Relaxation(value=7.1, expected_starts=[0, 1]),
+        "relaxation 7.1": RelaxationSolved(value=7.1, expected_starts=[0, 1]),
         "proves 6": BoundProved(value=7, source="x", certificate=proof),
         "is refused": BoundProved(value=7, source="x", certificate={"kind": "?"}),
         "checker refuses": ScheduleFound(starts=[0, 0]),
-        "says no": Failure(text="no"),
+        "says no": MethodFailed(text="no"),
     }
     for text, event in wrong.items():
         found = judge(TWO, 7, [0, 3], "search:layers", [event])["faults"]

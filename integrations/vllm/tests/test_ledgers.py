@@ -15,7 +15,7 @@ from kvopt_vllm.queue import make_queue, read_policy
 from heuristics.policy import Keys, Known
 from heuristics.simulator import run_policy
 from instances import Instance
-from instances.model import Request
+from instances.instance import Request
 from integrations.vllm.tests.conftest import LEDGERS, Seen
 
 Ledger = dict[str, Any]

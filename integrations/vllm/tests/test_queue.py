@@ -12,7 +12,7 @@ import pytest
 from kvopt_vllm.queue import LookAhead, SettingsError, make_queue, predicted
 
 from integrations.vllm.tests.conftest import Seen
-from kvopt.methods.own import OwnMethodError
+from kvopt.methods.custom_python import OwnMethodError
 from kvopt.methods.syntax import MethodError
 
 

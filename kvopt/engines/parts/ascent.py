@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from formulations.bounds.bundle import Bundle, Cut, Floats
 from formulations.dp.bidirectional import completion_bounds
-from formulations.dp.levels import Limits, Most
+from formulations.dp.levels import Most, SearchLimits
 from formulations.dp.network import Network
 from formulations.dp.paths import Paths, entries, priced, starts_of
 from formulations.dp.relaxation import Evaluated, Relaxation, Tuning
@@ -67,7 +67,7 @@ class Ascent:
         network: Network,
         below: int,
         bound: int,
-        limits: Limits,
+        limits: SearchLimits,
         on_bound: Callable[[int, Ints, int], object],
         on_schedule: Callable[[list[int]], object],
         tuning: Tuning,

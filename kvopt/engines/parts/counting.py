@@ -5,7 +5,7 @@ from __future__ import annotations
 from formulations.bounds.fluid import likely_horizon
 from formulations.dp import counts
 from instances import Instance
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.runs.events import Report
 
 #: Rounds times sets of started requests up to which the search ends in a second.  Other searches
@@ -19,7 +19,7 @@ def ends_at_once(instance: Instance) -> bool:
     return requests < 64 and 2**requests * likely_horizon(instance) <= AT_ONCE_UP_TO
 
 
-def solve(job: Job, report: Report) -> None:
+def solve(job: EngineJob, report: Report) -> None:
     """Search over counts of equal requests, which ends with the optimum or with nothing."""
     if job.upper_bound >= counts.TEL_BELOW:
         report.note(f"search:counts takes TELs below {counts.TEL_BELOW}")

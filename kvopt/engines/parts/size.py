@@ -7,9 +7,9 @@ from typing import Any
 
 import psutil
 
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.runs.events import Report
-from support.clock import NotBuiltError, built_until
+from support.build_limit import NotBuiltError, limit_building
 
 #: Bytes an entry of Pyomo, its compiled matrix and HiGHS, measured with 10^5 to 5·10^6 entries.
 BYTES_PER_ENTRY = 400
@@ -33,19 +33,19 @@ def too_large(
     )
 
 
-def fits(job: Job, report: Report, entries: int, entry_bytes: int = BYTES_PER_ENTRY) -> bool:
+def fits(job: EngineJob, report: Report, entries: int, entry_bytes: int = BYTES_PER_ENTRY) -> bool:
     """Return whether a model with that many entries fits in memory; report why not."""
     if reason := too_large(entries, job.memory_limit, entry_bytes):
         report.note(reason)
     return not reason
 
 
-def build_in_time(job: Job, report: Report, entries: int, build: Callable[[], Any]) -> Any:
+def build_in_time(job: EngineJob, report: Report, entries: int, build: Callable[[], Any]) -> Any:
     """Return a model; None where it is too large or late, and report why."""
     if not fits(job, report, entries):
         return None
     try:
-        with built_until(job.end_of_building()):
+        with limit_building(job.end_of_building()):
             return build()
     except NotBuiltError as error:
         report.note(str(error))

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from formulations.bounds.clique_lp import STARTS_UP_TO, lp_prices
-from formulations.bounds.highs import Floats
+from formulations.bounds.highs_lp import Floats
 from formulations.certificates.certificate_file import price_certificate
 from formulations.lagrangian.starts import certified_costs
 from formulations.valid.groups import WindowGroup, window_groups
 from formulations.valid.windows import Windows
 from heuristics.simulator import run_in_order
-from kvopt.engines.job import Job
+from kvopt.engines.job import EngineJob
 from kvopt.runs.events import Report
 from schedules import check_schedule, make_schedule
 
@@ -52,7 +52,7 @@ class CoveredReport:
     """Report of a MIP solver, passed on as far as its tolerance allows."""
 
     def __init__(
-        self, job: Job, report: Report, source: str, activity: float, tolerance: float
+        self, job: EngineJob, report: Report, source: str, activity: float, tolerance: float
     ) -> None:
         self._job, self._report, self._source = job, report, source
         self._activity, self._tolerance = activity, tolerance
@@ -100,7 +100,7 @@ class CoveredReport:
 
 
 def send_prices(
-    job: Job,
+    job: EngineJob,
     report: Report,
     groups: list[WindowGroup],
     prices: tuple[Floats, Floats],

@@ -12,7 +12,7 @@ from heuristics.reference.sorted_f import Item, items_of, least_f
 from instances import Instance, read_instance
 from instances.families import example_3_1 as example
 from instances.families import mcsf_trap, total_trap
-from instances.named import find_instance
+from instances.instance_names import find_instance
 from papers.ledger.check_results import CheckedSchedule, CheckResult, by_policy, by_starts, together
 
 

@@ -24,11 +24,17 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.batch_time import MOST_PICOSECONDS, PICOSECONDS, BatchTime, BatchTimeError, Range
+from instances.batch_time import (
+    MOST_PICOSECONDS,
+    PICOSECONDS,
+    BatchTime,
+    BatchTimeError,
+    MeasuredRange,
+)
 from serving.batch_time.batch_time_kind import BatchTimeKind
 from serving.batch_time.kinds.linear import linear
-from support.inputs import LARGEST
-from support.text import counted, printable
+from support.input_files import LARGEST
+from support.text import plural, printable
 
 _NAME = "fitted"
 _NEEDED = ("prefill", "decode", "kv", "seconds")
@@ -97,8 +103,8 @@ def _build(path: str) -> BatchTime:
         )
     for name, column in zip(("prompts", "decoding requests"), rows[~off].T, strict=False):
         if (seen := int(np.count_nonzero(column))) < _FEW:
-            origin += f"; {name} in {counted(seen, 'row')} only"
-    measured_to = Range(*(math.ceil(value) for value in rows.max(axis=0)[:3]))
+            origin += f"; {name} in {plural(seen, 'row')} only"
+    measured_to = MeasuredRange(*(math.ceil(value) for value in rows.max(axis=0)[:3]))
     return linear(coefficients, measured_to, origin)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from instances.batch_time import BatchTime, BatchTimeError, Range, milliseconds
+from instances.batch_time import BatchTime, BatchTimeError, MeasuredRange, milliseconds
 from serving.batch_time.batch_time_kind import BatchTimeKind, Option, picoseconds, whole
 
 NAME = "linear"
@@ -11,7 +11,7 @@ _RANGE = ("prefill_to", "decode_to", "read_to")
 
 
 def linear(
-    coefficients: tuple[int, ...], stated: Range | None = None, origin: str = ""
+    coefficients: tuple[int, ...], stated: MeasuredRange | None = None, origin: str = ""
 ) -> BatchTime:
     """Return the model with five coefficients (picoseconds), named by its own numbers."""
     named = zip(_COEFFICIENTS, coefficients, strict=True)
@@ -31,7 +31,9 @@ def _build(options: dict[str, str]) -> BatchTime:
         return linear(coefficients)
     if len(ends) < len(_RANGE):
         raise BatchTimeError(f"{NAME}: expected {', '.join(_RANGE)} together, found {ends[0]}")
-    return linear(coefficients, Range(*(whole(f"{NAME}, {name}", options[name]) for name in ends)))
+    return linear(
+        coefficients, MeasuredRange(*(whole(f"{NAME}, {name}", options[name]) for name in ends))
+    )
 
 
 KIND = BatchTimeKind(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from instances.batch_time import BatchTime, BatchTimeError, Range, decimal
+from instances.batch_time import BatchTime, BatchTimeError, MeasuredRange, decimal
 from serving.batch_time.batch_time_kind import BatchTimeKind, Option, exact
 from serving.deployments import DEFAULT_GPU
 from serving.kv_memory import LLAMA2_70B_2XA100
@@ -23,7 +23,7 @@ _NAME = "llama2-70b-2xa100"
 #: Picoseconds: 54.26 ms a round, 0.3119 ms a prompt token, 1.63e-5 ms a prompt token squared,
 #: 0.1963 ms a decoding request and 1.44e-4 ms a token read.
 _COEFFICIENTS = (54_260_000_000, 311_900_000, 16_300, 196_300_000, 144_000)
-_RANGE = Range(prefill=4096, decoding=128, read=128 * 4096)
+_RANGE = MeasuredRange(prefill=4096, decoding=128, read=128 * 4096)
 _SMALLEST, _LARGEST = "0.001", "1000"
 #: Decimals of a scale, so that the name is the number that is meant.
 _PLACES = 12

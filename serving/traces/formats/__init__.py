@@ -11,7 +11,7 @@ from functools import cache
 from operator import itemgetter
 
 from serving.traces.reader import Reader
-from support.declared import declared
+from support.module_objects import find_module_objects
 
 
 @dataclass(frozen=True)
@@ -26,5 +26,5 @@ class Format:
 @cache
 def formats() -> dict[str, Format]:
     """Return all formats by name, sorted."""
-    found = declared(sys.modules[__name__], "READER", Reader)
+    found = find_module_objects(sys.modules[__name__], "READER", Reader)
     return {each[0]: Format(*each) for each in sorted(found, key=itemgetter(0))}

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from instances.batch_time import NANOSECONDS
-from instances.model import MAX_SECONDS
+from instances.instance import MAX_SECONDS
 from serving.deployments import EngineSettings
 from serving.traces.numbers import SECONDS
 from serving.traces.reader import read_times

@@ -9,14 +9,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import Certificate
 from instances import Instance, Request
 from kvopt.best_known import __main__ as command
 from kvopt.best_known import prove
 from kvopt.best_known.entry import ENTRIES, Proof
-from kvopt.best_known.files import format_registry
-from kvopt.best_known.library import LibraryInstance
+from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.registry_files import format_registry
 from kvopt.commands import submit
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
@@ -182,7 +182,7 @@ def evaluations(monkeypatch: Patch, module: ModuleType) -> list[int]:
 
     def counted(instance: Instance, certificate: Certificate) -> int:
         values.append(certificate.value)
-        return evaluate(instance, certificate)
+        return evaluate_certificate(instance, certificate)
 
     monkeypatch.setattr(module, "evaluate", counted)
     return values

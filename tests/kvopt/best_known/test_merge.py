@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from formulations.certificates import budget
-from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
-from instances.ladder import Rung, ladder
+from instances.ladder import Rung, read_ladder
 from kvopt.best_known import __main__ as command
 from kvopt.best_known import claims, known_values, prove
 from kvopt.best_known.claims import Claims
@@ -123,7 +123,7 @@ def test_a_certificate_is_taken_from_anyone(sweep: Sweep) -> None:
 def test_a_certificate_that_proves_nothing_is_left_out(sweep: Sweep) -> None:
     """One that is damaged, assumes an unknown schedule, or proves a number below 0."""
     prices = {"kind": "prices", "value": 9, "memory": [0, 1000]}
-    assert evaluate(FOUR, read_certificate(prices)) < 0
+    assert evaluate_certificate(FOUR, read_certificate(prices)) < 0
     sweep.run(FOUR, "file:mine.py", WORSE, 9, "own method", certificate=prices)
     sweep.run(FOUR, "bound:bound-lp", WORSE, 9, "volumes", certificate={"kind": "prices"})
     assumed = PRICES | {"upper_bound": 11}
@@ -260,7 +260,7 @@ def test_an_instance_of_the_ladder_is_drawn_and_known(sweep: Sweep, monkeypatch:
 
     monkeypatch.setattr(Rung, "draw", draw)
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
-    rung = ladder()["am1_n5_seed1"]
+    rung = read_ladder()["am1_n5_seed1"]
     drawn = rung.draw()
     sweep.run(drawn, "svf", list(range(0, 500, 100)))
     entry = sweep.merged(drawn.name)

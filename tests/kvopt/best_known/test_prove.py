@@ -7,7 +7,7 @@ import pytest
 from formulations.certificates.certificate_file import read_certificate
 from instances import Instance
 from kvopt.best_known import prove
-from kvopt.best_known.known import decide
+from kvopt.best_known.proved_entry import decide
 from kvopt.methods import fingerprint
 from kvopt.methods.fingerprint import proof_fingerprint
 from kvopt.methods.grammar import read_method

@@ -12,19 +12,19 @@ from pydantic import TypeAdapter
 
 from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate_file import read_certificate
-from instances.named import FOLDER
-from kvopt.best_known import known, known_values, read_registry
-from kvopt.best_known.files import (
+from instances.instance_names import FOLDER
+from kvopt.best_known import known_values, proved_entry, read_registry
+from kvopt.best_known.known_instances import WithLadder, library_by_hash
+from kvopt.best_known.proved_entry import ProvedEntry, decide
+from kvopt.best_known.registry_files import (
     PROOFS,
     certificate_path,
     format_registry,
     read_certificate_file,
     schedule_path,
 )
-from kvopt.best_known.known import Known, decide
-from kvopt.best_known.library import WithLadder, library_by_hash
-from kvopt.best_known.registry import faults, missing, read_all
-from schedules.files import read_schedule
+from kvopt.best_known.registry_folder import faults, missing, read_all
+from schedules.schedule_files import read_schedule
 from tests.kvopt.best_known.registry import (
     FOUR,
     LIBRARY,
@@ -255,7 +255,7 @@ def test_only_changed_proofs_are_evaluated_again(sweep: Sweep, monkeypatch: Patc
     before = read_all(LIBRARY, sweep.folder)
     registry = read_registry(sweep.folder)
     assert registry is not None
-    evaluated = evaluations(monkeypatch, known)
+    evaluated = evaluations(monkeypatch, proved_entry)
     assert not [*faults(registry, LIBRARY, sweep.folder, before)]
     assert evaluated == []
     _weaken(sweep)
@@ -274,7 +274,7 @@ def test_the_committed_registry_has_no_fault() -> None:
         if _size(file) > SHORT:
             certificate = read_certificate_file(file, library[entry.sha256].instance)
             schedule = read_schedule(FOLDER / PROOFS / schedule_path(entry.instance))
-            long[entry.sha256] = Known(entry, schedule, certificate)
+            long[entry.sha256] = ProvedEntry(entry, schedule, certificate)
     assert len(long) < len(registry.instances) / 2
     assert list(faults(registry, library, FOLDER, long)) == []
     assert missing(registry, library_by_hash()) == []

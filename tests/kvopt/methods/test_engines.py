@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from formulations.registry import formulations
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from kvopt.commands import evaluate, solve
 from kvopt.commands.listing import listing
-from kvopt.methods.engines import default_engine, engine_of, engines, named_engines, proofs
+from kvopt.methods.engine_table import default_engine, engine_of, engines, named_engines, proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.knowledge import knowledge_words
 from tests.commands import run_command

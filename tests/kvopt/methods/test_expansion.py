@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kvopt.methods.expansion import expand_ranges
 from kvopt.methods.grammar import MethodError, read_methods
-from kvopt.methods.options import format_numbers, read_numbers
+from kvopt.methods.option_values import format_numbers, read_numbers
+from kvopt.methods.parameter_ranges import expand_ranges
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ import grimp
 import pytest
 
 import kvopt.methods.fingerprint
-import kvopt.methods.sources
-from kvopt.methods.engines import engine_of, engines
+import kvopt.methods.python_files
+from kvopt.methods.engine_table import engine_of, engines
 from kvopt.methods.fingerprint import (
     ROOMS,
     fingerprint,
@@ -26,7 +26,7 @@ from kvopt.methods.fingerprint import (
     versions,
 )
 from kvopt.methods.grammar import read_method
-from kvopt.places import PACKAGES
+from kvopt.project_paths import PACKAGES
 from tests.tiers import spread
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -51,7 +51,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The copy, of which the digests are taken; what a test edits is as before after it."""
     before = {path: path.stat().st_mtime_ns for path in sources.rglob("*.py")}
-    monkeypatch.setattr(kvopt.methods.sources, "ROOT", sources)
+    monkeypatch.setattr(kvopt.methods.python_files, "ROOT", sources)
     monkeypatch.setattr(kvopt.methods.fingerprint, "ROOT", sources)
     room_files.cache_clear()
     yield sources
@@ -175,12 +175,12 @@ def test_versions_are_of_what_is_imported(method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["support/text.py", "heuristics/policies/svf.py", "kvopt/methods/program.py"]
+    "file", ["support/text.py", "heuristics/policies/svf.py", "kvopt/methods/custom_program.py"]
 )
 def test_a_file_of_the_users_may_use_anything(project: Path, tmp_path: Path, file: str) -> None:
     """Whatever of the suite is edited, also what only a registry finds for it by name."""
     own = tmp_path / "mine.py"
-    own.write_text("from heuristics.registry import policies\nPOLICY = policies()['svf']\n")
+    own.write_text("from heuristics.policy_registry import policies\nPOLICY = policies()['svf']\n")
     method = read_method(f"file:{own}")
     before = fingerprint(method)
     path = project / file
@@ -201,7 +201,7 @@ def test_threads_read_sources_side_by_side() -> None:
     gc.callbacks.append(give_way)
     try:
         with ThreadPoolExecutor(4) as pool:
-            assert all(pool.map(kvopt.methods.sources.parse_file, files * 4))
+            assert all(pool.map(kvopt.methods.python_files.parse_file, files * 4))
     finally:
         gc.callbacks.remove(give_way)
         gc.set_threshold(*limits)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvopt.methods.custom_python import OwnMethodError, load_own
 from kvopt.methods.grammar import (
     MethodError,
     method_of_document,
@@ -16,10 +17,9 @@ from kvopt.methods.grammar import (
     read_methods,
 )
 from kvopt.methods.knowledge import shown_method
-from kvopt.methods.own import OwnMethodError, load_own
 from kvopt.methods.syntax import Call, MethodText, file_text, parse_method, split_methods
 from kvopt.suites import Section
-from kvopt.suites.sources import draw_source
+from kvopt.suites.instance_sources import draw_source
 from kvopt.sweeps.plan import plan
 from tests.kvopt.conftest import Command
 

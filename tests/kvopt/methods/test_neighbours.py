@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import kvopt.methods.neighbours
+import kvopt.methods.custom_file_sources
 from kvopt.commands.evaluate import main as evaluate
+from kvopt.methods.custom_file_sources import neighbours
 from kvopt.methods.fingerprint import UNREAD, fingerprint, unread_neighbours
 from kvopt.methods.grammar import read_method
-from kvopt.methods.neighbours import neighbours
 from kvopt.store import Store
 from tests.kvopt.sweep_tools import write_small
 
@@ -151,7 +151,7 @@ def test_too_much_is_never_taken_and_said(folder: Path, monkeypatch: pytest.Monk
     assert not unread_neighbours([method])
     for name in ("MOST_FILES", "MOST_BYTES"):
         with monkeypatch.context() as patch:
-            patch.setattr(kvopt.methods.neighbours, name, 2)
+            patch.setattr(kvopt.methods.custom_file_sources, name, 2)
             found = {fingerprint(method) for _ in range(2)}
             assert len(found) == 2
             assert all(each.startswith(UNREAD) for each in found)

@@ -8,25 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.registry import RELAXED, Option, formulations
+from formulations.registry import RELAXED, FormulationOption, formulations
 from heuristics.policy import Choice, Parameter
+from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS
-from heuristics.registry import policies
 from kvopt.commands.solve import main
 from kvopt.commands.solve_arguments import judge_options, named_method
-from kvopt.methods.engines import engines, named_engines
+from kvopt.methods.engine_table import engines, named_engines
 from kvopt.methods.grammar import MethodError, every_policy, read_method
-from kvopt.methods.options import describe, format_formulation, read_formulation
-from support.command import Options
+from kvopt.methods.option_values import describe, format_formulation, read_formulation
+from support.command import CommandOptions
 from tests.commands import run_command
 
 Drawn = st.SearchStrategy[str]
 
 
-def _value(declared: Parameter | Choice | Option) -> Drawn:
+def _value(declared: Parameter | Choice | FormulationOption) -> Drawn:
     if isinstance(declared, Choice):
         return st.sampled_from(declared.options)
-    if isinstance(declared, Option):
+    if isinstance(declared, FormulationOption):
         if isinstance(declared.default, bool):
             return st.sampled_from(("yes", "no"))
         return st.integers(0, 2**31 - 1).map(str)
@@ -36,7 +36,9 @@ def _value(declared: Parameter | Choice | Option) -> Drawn:
 
 
 @st.composite
-def _calls(draw: st.DrawFn, name: str, declared: tuple[Parameter | Choice | Option, ...]) -> str:
+def _calls(
+    draw: st.DrawFn, name: str, declared: tuple[Parameter | Choice | FormulationOption, ...]
+) -> str:
     """Draw a name with some of its options, in any order, with blanks and other hyphens."""
     chosen = draw(st.permutations(declared))[: draw(st.integers(0, len(declared)))]
     blank = draw(st.sampled_from(("", " ")))
@@ -84,8 +86,8 @@ def test_solve_reads_the_same_from_a_text_and_from_parts(text: str) -> None:
         assert named_method(_arguments(*arguments)) == method
 
 
-def _arguments(*arguments: str) -> Options:
-    options = Options(**main.make_context("solve.py", ["tiny_handover", *arguments]).params)
+def _arguments(*arguments: str) -> CommandOptions:
+    options = CommandOptions(**main.make_context("solve.py", ["tiny_handover", *arguments]).params)
     judge_options(options)
     return options
 

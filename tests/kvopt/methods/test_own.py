@@ -9,7 +9,7 @@ import pytest
 
 import kvopt
 from instances import Instance, Request, write_instance
-from kvopt.store.export import read_rows
+from kvopt.store.row_files import read_rows
 from schedules import read_schedule
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Evaluate, write_small
@@ -24,7 +24,7 @@ def rank(known):
 POLICY = ListPolicy("longest", rank=rank)
 '''
 SCHEDULE = """\
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 
 def solve(instance):

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import kvopt
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.solve import main as solve
-from kvopt.methods import described
-from kvopt.methods.engines import named_engines
+from kvopt.methods import custom_declaration
+from kvopt.methods.engine_table import named_engines
 from kvopt.methods.grammar import (
     MethodError,
     method_of_document,
@@ -32,9 +32,9 @@ from kvopt.methods.knowledge import (
 from kvopt.methods.syntax import split_methods
 from kvopt.runs.execute import execute
 from kvopt.runs.task import Task
-from kvopt.store.export import read_rows
+from kvopt.store.row_files import read_rows
 from kvopt.suites import Section
-from kvopt.suites.sources import Source
+from kvopt.suites.instance_sources import Source
 from kvopt.sweeps.plan import plan
 
 #: M = 4, s = 1, o = 2 and 3: they do not fit together.  The shorter first 2 + 5, else 3 + 5.
@@ -171,7 +171,7 @@ def test_a_file_that_cannot_be_asked_is_a_row(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is no end of a sweep: one that fails when imported, and one that takes too long."""
-    monkeypatch.setattr(described, "ASK_SECONDS", 1.0)
+    monkeypatch.setattr(custom_declaration, "ASK_SECONDS", 1.0)
     slow = folder / "slow.py"
     slow.write_text("import time\ntime.sleep(3)\ndef solve(instance, first=0): return [0, 2]\n")
     broken, late = read_methods(["file:broken.py", "file:slow.py"])
@@ -187,9 +187,10 @@ def test_a_file_that_cannot_be_asked_is_a_row(
 LIAR = """\
 import sys
 from dataclasses import replace
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 
-POLICY = replace(policies()["mc-sf"], clairvoyant="kvopt.methods.describe" not in sys.modules)
+DECLARED = "kvopt.methods.declaration_process" in sys.modules
+POLICY = replace(policies()["mc-sf"], clairvoyant=not DECLARED)
 """
 
 
@@ -218,7 +219,7 @@ def test_an_answer_of_the_files_own_is_none(answer: str, tmp_path: Path) -> None
     event = f'{{"kind": "answer", "document": {answer}}}\n'
     path.write_text(
         "import os, sys\n"
-        "if 'kvopt.methods.describe' in sys.modules:\n"
+        "if 'kvopt.methods.declaration_process' in sys.modules:\n"
         "    for place in range(1, 30):\n"
         "        try:\n"
         f"            os.write(place, {event!r}.encode())\n"

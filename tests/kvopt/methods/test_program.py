@@ -10,14 +10,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
-from instances.files import read_instance
-from instances.named import find_instance
+from instances.instance_files import read_instance
+from instances.instance_names import find_instance
 from kvopt.methods.grammar import MethodError, read_method
-from kvopt.store.export import read_rows
+from kvopt.store.row_files import read_rows
 from schedules import make_schedule
-from schedules.files import schedule_document
+from schedules.schedule_files import schedule_document
 from tests.docs.pages import ROOT, blocks
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Evaluate, write_small

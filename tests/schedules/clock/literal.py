@@ -9,7 +9,7 @@ from typing import Any
 from instances import Instance, Request
 from instances.batch_time import Batch, parse_batch_time
 from schedules import Schedule
-from schedules.model import Clock
+from schedules.schedule import Clock
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 from instances import Instance, Request
 from schedules import Schedule
 from schedules.clock.replay import ReplayError
-from schedules.clock.timeline import Timeline, timeline
-from schedules.model import Clock
+from schedules.clock.timeline import Timeline, make_timeline
+from schedules.schedule import Clock
 from tests.oracles.draws import instance_of
 from tests.schedules.clock.literal import LiteralTimes, drawn, literal
 
@@ -44,7 +44,7 @@ def with_kept_tokens() -> Timeline:
     instance = in_seconds((0, 2, 4), (0, 1, 3))
     clock = Clock("linear(base=10,prefill=1)")
     kept = {"attempts": (((0, 2),), ()), "kept": ((0, 2), (0,))}
-    return timeline(instance, scheduled(instance, clock, (1, 1), **kept))
+    return make_timeline(instance, scheduled(instance, clock, (1, 1), **kept))
 
 
 def test_kept_tokens_by_hand() -> None:
@@ -86,7 +86,7 @@ def test_as_token_by_token(first: int) -> None:
         instance, schedule = drawn(seed)
         expected = literal(instance, schedule)
         try:
-            found = timeline(instance, schedule)
+            found = make_timeline(instance, schedule)
         except ReplayError:
             assert not _possible(instance, schedule, expected), seed
             continue
@@ -115,10 +115,10 @@ def test_as_token_by_token(first: int) -> None:
 def test_sums_beyond_64_bits() -> None:
     """10^12 (a prompt of 10^6, squared) at 5 ms are 5 · 10^21 ps, more than 64 bits hold."""
     instance = Instance("huge", 10**9, (Request(0, 0, 10**6, 1),), time_unit="second")
-    found = timeline(instance, scheduled(instance, Clock("linear(square=5)"), (0,)))
+    found = make_timeline(instance, scheduled(instance, Clock("linear(square=5)"), (0,)))
     assert found.completions.tolist() == [5 * 10**18]
     with pytest.raises(ValueError, match="more nanoseconds than 64 bits hold"):
-        timeline(instance, scheduled(instance, Clock("linear(square=50)"), (0,)))
+        make_timeline(instance, scheduled(instance, Clock("linear(square=50)"), (0,)))
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,14 @@ def test_times_beyond_64_bits(begin: int, batch_time: str) -> None:
     """4 · 10^18 ns and a round of 77² · 10^15, or 10^19 ns before the round, are beyond 2^63."""
     instance = Instance("late", 10**9, (Request(0, 4 * 10**9, 77, 1),), time_unit="second")
     with pytest.raises(ValueError, match="more nanoseconds than 64 bits hold"):
-        timeline(instance, scheduled(instance, Clock(batch_time, ((0, begin),)), (0,)))
+        make_timeline(instance, scheduled(instance, Clock(batch_time, ((0, begin),)), (0,)))
 
 
 def test_more_rounds_than_memory_holds() -> None:
     """10^9 rounds of one request are refused before anything is allocated for them."""
     instance = Instance("long", 10**9, (Request(0, 0, 1, 10**9 - 1),), time_unit="second")
     with pytest.raises(ValueError, match="expected at most 20,000,000 rounds, found 999,999,999"):
-        timeline(instance, scheduled(instance, Clock("unit"), (0,)))
+        make_timeline(instance, scheduled(instance, Clock("unit"), (0,)))
 
 
 def test_what_has_no_timeline() -> None:
@@ -143,9 +143,9 @@ def test_what_has_no_timeline() -> None:
     instance = in_seconds((0, 1, 2))
     clock = Clock("unit")
     with pytest.raises(ValueError, match="expected a schedule with a clock"):
-        timeline(instance, scheduled(instance, None, (0,)))
+        make_timeline(instance, scheduled(instance, None, (0,)))
     with pytest.raises(ValueError, match="round 0 has no batch"):
-        timeline(instance, scheduled(instance, clock, (10**12,)))
+        make_timeline(instance, scheduled(instance, clock, (10**12,)))
     rounds = Instance("rounds", 9, (Request(0, 0, 1, 1),))
     with pytest.raises(ValueError, match="arrivals in rounds"):
-        timeline(rounds, scheduled(rounds, clock, (0,)))
+        make_timeline(rounds, scheduled(rounds, clock, (0,)))

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
-from instances.arrivals import at_rate
+from instances.arrivals import redraw_arrivals
 from instances.batch_time import NANOSECONDS, BatchTime
-from schedules.clock.timeline import timeline
+from schedules.clock.timeline import make_timeline
 from serving.batch_time import read_batch_time
 from serving.bounds import goodput as module
 from serving.bounds.goodput import goodput_bound, most_good
@@ -149,7 +149,7 @@ def test_no_schedule_is_better(grid: int, number: int, monkeypatch: pytest.Monke
 )
 def test_no_policy_has_more(lengths: list[tuple[int, int]], slo: str, rate: float) -> None:
     """At any rate, on the way to the largest too."""
-    instance = at_rate(instance_of(12, *((0, *each) for each in lengths)), rate)
+    instance = redraw_arrivals(instance_of(12, *((0, *each) for each in lengths)), rate)
     model = read_batch_time("linear(base=20,prefill=30,decode=5)")
     most, bound = (
         most_good(instance, model, read_slo(slo)),
@@ -158,7 +158,7 @@ def test_no_policy_has_more(lengths: list[tuple[int, int]], slo: str, rate: floa
     assert bound is not None
     for name in ("svf", "srpt", "vllm-v1"):
         setting = Setting({"block": 1} if name == "vllm-v1" else None, batch_time=model)
-        times = timeline(instance, run_policy(policies()[name], instance, setting))
+        times = make_timeline(instance, run_policy(policies()[name], instance, setting))
         assert good(times, read_slo(slo)).sum() <= most
         assert goodput(times, read_slo(slo)) <= bound * (1 + 1e-9)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from instances import read_instance
-from instances.files import format_instance
-from instances.named import find_instance
+from instances.instance_files import format_instance
+from instances.instance_names import find_instance
 from serving.traces import TraceOptions
 from serving.traces.convert import main
 from serving.traces.formats import formats

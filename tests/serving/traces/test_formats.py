@@ -10,8 +10,8 @@ import pytest
 
 import serving.traces.formats
 from instances.batch_time import NANOSECONDS
-from instances.files import instance_document, parse_instance
-from instances.model import Instance
+from instances.instance import Instance
+from instances.instance_files import instance_document, parse_instance
 from serving.traces import TraceError, TraceOptions, TraceReport
 from serving.traces.formats import formats
 from serving.traces.reading import is_trace, read_trace

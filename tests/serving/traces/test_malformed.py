@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from instances.files import instance_document, parse_instance
+from instances.instance_files import instance_document, parse_instance
 from serving.traces import TraceError, TraceOptions
 from serving.traces.formats import formats
 from serving.traces.options import TraceOptionError

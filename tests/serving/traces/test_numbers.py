@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances.arrivals import as_rounds, as_seconds, drawn_times
+from instances.arrivals import as_rounds, as_seconds, draw_times
 from instances.batch_time import NANOSECONDS
 from instances.families.draws import Draws
-from instances.model import MAX_TOKENS
+from instances.instance import MAX_TOKENS
 from serving.traces.numbers import TOO_LONG, exact, nanoseconds, whole
 
 
@@ -94,7 +94,7 @@ def test_gaps_have_mean_and_variation(cv: float) -> None:
     relative deviation is √((2 + 6·cv²)/n).
     """
     n = 20_001
-    times = drawn_times(Draws(1), n, 4.0, cv)
+    times = draw_times(Draws(1), n, 4.0, cv)
     gaps = [(late - early) / NANOSECONDS for early, late in itertools.pairwise(times)]
     assert times[0] == 0
     assert len(times) == n
@@ -108,4 +108,4 @@ def test_gaps_have_mean_and_variation(cv: float) -> None:
 def test_times_end_within_the_range() -> None:
     """A hundred arrivals that come once in thirty years."""
     with pytest.raises(ValueError, match="rate: expected arrivals within 146 years, found 1e-09"):
-        drawn_times(Draws(0), 100, 1e-9)
+        draw_times(Draws(0), 100, 1e-9)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from instances.named import find_instance
+from instances.instance_names import find_instance
 from serving.deployments import EngineSettings
 from serving.traces import TraceError, TraceOptions, TraceReport
 from serving.traces.options import TraceOptionError

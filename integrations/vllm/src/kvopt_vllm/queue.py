@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from heuristics.policy import Ints, Known, ListPolicy, Values
-from heuristics.registry import policies
+from heuristics.policy_registry import policies
 from heuristics.simulator import order_by_keys
-from kvopt.methods.options import read_values
-from kvopt.methods.own import load_own
+from kvopt.methods.custom_python import load_own
+from kvopt.methods.option_values import read_values
 from kvopt.methods.syntax import parse_method
 from support.text import find_name
 

@@ -1,0 +1,132 @@
+"""The registry as a whole: read, verified from its files alone, and written anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from instances import InstanceFileError
+from instances.instance_names import FOLDER
+from kvopt.best_known.entry import Entry, Proof, Registry
+from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.parallel_map import side_by_side
+from kvopt.best_known.proved_entry import DamagedError, ProvedEntry, is_stale, read_known
+from kvopt.best_known.registry_files import (
+    PROOFS,
+    REGISTRY_FILE,
+    format_registry,
+    format_schemas,
+    left_over,
+    read_entries,
+    write_files,
+)
+from support.json_files import file_holds
+from support.progress import count_progress
+
+_NONE: Mapping[str, ProvedEntry] = MappingProxyType({})
+
+
+def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, ProvedEntry]:
+    """Return the present records by hash, each proved anew."""
+    entries = read_entries(folder)
+    for sha, entry in entries.items():
+        if sha not in known:
+            print(f"dropped: {entry.instance}: no instance of its hash in the library")
+    kept = [entry for sha, entry in entries.items() if sha in known]
+    found = {}
+    for entry, read in _read_each(kept, known, folder, "entries proved again", _NONE):
+        if isinstance(read, str):
+            raise DamagedError(read)
+        found[entry.sha256] = read
+    return found
+
+
+def write_all(
+    merged: Sequence[ProvedEntry],
+    known: Mapping[str, LibraryInstance],
+    folder: Path,
+    beside: Iterable[Entry] = (),
+) -> None:
+    """Write the registry, its schemas and all proofs, in the library's order.
+
+    Entries ``beside`` stay as they are, with their proofs.
+    """
+    by_hash = {entry.sha256: entry for entry in (*beside, *(each.entry for each in merged))}
+    entries = [by_hash[sha] for sha in known if sha in by_hash]
+    texts = {REGISTRY_FILE: format_registry(entries)} | format_schemas()
+    for each in merged:
+        proofs = each.texts(known[each.entry.sha256].instance)
+        texts |= {f"{PROOFS}/{path}": text for path, text in proofs.items()}
+    write_files(folder, texts)
+
+
+def faults(
+    registry: Registry,
+    known: Mapping[str, LibraryInstance],
+    folder: Path = FOLDER,
+    proved: Mapping[str, ProvedEntry] = _NONE,
+) -> Iterator[str]:
+    """Yield one line for everything that is wrong; nothing if every value is proved again.
+
+    Each schedule passes the checker, each certificate is evaluated in integers, and each file is to
+    the byte what its command writes.  Records that are ``proved`` are not evaluated again.
+    """
+    texts = format_schemas() | {REGISTRY_FILE: format_registry(registry.instances)}
+    for file, text in texts.items():
+        if not file_holds(folder / file, text):
+            yield f"{file}: stale or missing"
+    for entry, read in _read_each(registry.instances, known, folder, "entries verified", proved):
+        if isinstance(read, str):
+            yield read
+        else:
+            yield from read.faults(known[entry.sha256], folder)
+    listed = [entry.sha256 for entry in registry.instances if entry.sha256 in known]
+    if listed != [sha for sha in known if sha in listed]:
+        yield "expected each instance once, in the library's order"
+    for file in left_over(folder, (entry.instance for entry in registry.instances)):
+        yield f"{file}: no entry refers to it"
+
+
+def missing(registry: Registry, known: Mapping[str, LibraryInstance]) -> list[str]:
+    """Return one line for each instance of the library that the registry lacks."""
+    there = {entry.sha256 for entry in registry.instances}
+    names = [found.instance.name for sha, found in known.items() if sha not in there]
+    return [f"{name}: the registry lacks this instance of the library" for name in names]
+
+
+def stale_proofs(registry: Registry) -> list[tuple[Entry, Proof]]:
+    """Return the proofs by other sources or solvers than today's."""
+    proofs = ((entry, proof) for entry in registry.instances for proof in entry.proofs)
+    return [(entry, proof) for entry, proof in proofs if is_stale(proof)]
+
+
+def _read_each(
+    entries: Sequence[Entry],
+    known: Mapping[str, LibraryInstance],
+    folder: Path,
+    words: str,
+    proved: Mapping[str, ProvedEntry],
+) -> Iterator[tuple[Entry, ProvedEntry | str]]:
+    """Yield each entry with its record or its fault; progress shows the ``words``."""
+    tasks = [(entry, _found(entry, known), folder, proved.get(entry.sha256)) for entry in entries]
+    anew = side_by_side(_read, [task for task in tasks if task[-1] is None])
+    for task in count_progress(tasks, words):
+        yield task[0], next(anew) if task[-1] is None else _read(task)
+
+
+def _found(entry: Entry, known: Mapping[str, LibraryInstance]) -> LibraryInstance | str:
+    if entry.sha256 not in known:
+        return f"{entry.instance}: the library has no instance of this hash"
+    try:
+        return known[entry.sha256]
+    except InstanceFileError as error:
+        return str(error)
+
+
+def _read(task: tuple[Entry, LibraryInstance | str, Path, ProvedEntry | None]) -> ProvedEntry | str:
+    entry, found, folder, before = task
+    try:
+        return found if isinstance(found, str) else read_known(entry, found, folder, before)
+    except DamagedError as error:
+        return str(error)

@@ -1,0 +1,76 @@
+"""Unchecked values of the registry of best-known values; ``kvopt.best_known`` checks them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from instances import Instance
+from instances.instance_names import FOLDER
+from instances.time_unit import ROUNDS
+from schedules.evidence import STANDINGS
+from schedules.gap import gap
+from support.json_files import read_bytes
+
+
+@dataclass(frozen=True)
+class Registered:
+    """The best schedule and the best bound of an instance (TEL, rounds).
+
+    ``certified`` is the best certified bound where a solver reports more.
+    """
+
+    upper: int
+    lower: int
+    reason: str
+    certified: int | None = None
+
+    def __str__(self) -> str:
+        """Return text as ``1234 (optimal)`` or ``1234, bound 1200``."""
+        if self.upper == self.lower:
+            return f"{self.upper} ({self.reason})"
+        note = f" (solver-reported; certified {self.certified})" if self.certified else ""
+        return f"{self.upper}, bound {self.lower}{note}"
+
+    def gap(self, tel: int) -> float:
+        """Return the gap of a TEL to UB in percent, negative for a schedule that is better."""
+        return 100 * gap(tel, self.upper)
+
+    def compared(self, tel: int, bound: int | None) -> str:
+        """Return the gaps of a TEL to both values as text, and which value is beaten."""
+        parts = [f"{self.gap(tel):.3f} %"]
+        if self.lower < self.upper:
+            parts.append(f"to its bound {100 * gap(tel, self.lower):.3f} %")
+        if tel < self.upper:
+            parts.append("a better schedule")
+        if bound is not None and self.lower < bound <= tel:
+            parts.append("a better bound")
+        return ", ".join(parts)
+
+
+def find_registered(instance: Instance, folder: Path = FOLDER) -> Registered | None:
+    """Return the registry's values of an instance by its hash; None without an entry."""
+    if instance.unit is not ROUNDS:  # the registry knows rounds alone
+        return None
+    try:
+        path = folder / "best_known.json"
+        entries = _entries(path, path.stat().st_mtime_ns)
+        known = next((each for each in entries if each["sha256"] == instance.sha256), None)
+        if known is None:
+            return None
+        reason = "optimal" if known["standing"] == "opt" else STANDINGS[known["standing"]]
+        lower = known["lower"]
+        reported = lower["kind"] == "solver-reported"
+        certified = int(lower["certified"]["value"]) if reported else None
+        return Registered(int(known["upper"]["value"]), int(lower["value"]), reason, certified)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+@lru_cache(1)
+def _entries(path: Path, changed: int) -> list[Any]:
+    del changed
+    return list(json.loads(read_bytes(path))["instances"])
