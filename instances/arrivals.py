@@ -12,13 +12,13 @@ from typing import Annotated
 
 from instances.batch_time import NANOSECONDS
 from instances.families.draws import Draws
-from instances.families.family_tools import ParameterRange
+from instances.families.shared import Within
 from instances.instance import Instance, Request
 
 #: Mean arrivals a round or a second; None for all at 0.
-Rate = Annotated[float, ParameterRange(1e-6, 1e6)] | None
+Rate = Annotated[float, Within(1e-6, 1e6)] | None
 #: Deviation of the gaps over their mean.
-Variation = Annotated[float, ParameterRange(0.01, 100)]
+Variation = Annotated[float, Within(0.01, 100)]
 
 
 def add_arrivals(

@@ -11,7 +11,7 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from instances.families import families
-from instances.families.family_tools import LAST_SEED, ranges
+from instances.families.shared import LAST_SEED, ranges
 from instances.instance import InfeasibleInstanceError, Instance
 from instances.instance_files import format_instance
 from support.command import Command, CommandOptions, Names, argument, option

@@ -6,7 +6,7 @@ outputs and last arrival that add up to at most 30 rounds.
 
 from __future__ import annotations
 
-from instances.families.family_tools import number_requests
+from instances.families.shared import numbered
 from instances.instance import Instance, Request
 
 #: Name, memory (tokens), requests as (arrival, prompt, output), what it is about.
@@ -62,7 +62,7 @@ _ROWS: list[_Row] = [
 def hand_made_instances() -> list[Instance]:
     """Return the hand-made instances; those with ids or predictions of their own come last."""
     plain = [
-        _tiny(name, memory, number_requests(rows), f"hand-made: {about}")
+        _tiny(name, memory, numbered(rows), f"hand-made: {about}")
         for name, memory, rows, about in _ROWS
     ]
     return [
@@ -76,7 +76,7 @@ def hand_made_instances() -> list[Instance]:
         _tiny(
             "prediction_example_1",
             10,
-            number_requests([(0, 1, 1)] * 5, prediction=(1, 4)),
+            numbered([(0, 1, 1)] * 5, prediction=(1, 4)),
             "chen2025 Example 1: reserving the upper end gives 9, knowing the outputs 5",
         ),
         _tiny(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from instances.families.family_tools import number_requests
+from instances.families.shared import numbered
 from instances.instance import Instance
 from support.text import csv_text
 
@@ -104,5 +104,5 @@ def _instance(rows: Sequence[Worst]) -> Instance:
         family="worst-case",
         source=f"largest TEL/OPT of all n = {first.n}, M = {first.memory}, {when}: {names}",
         memory=first.memory,
-        requests=number_requests(list(first.requests)),
+        requests=numbered(list(first.requests)),
     )

@@ -15,7 +15,7 @@ from operator import itemgetter
 from instances.instance import Instance
 from support.module_objects import find_module_objects
 
-_HELPERS = frozenset({"family_tools", "draws", "fitted_lengths"})
+_HELPERS = frozenset({"shared", "draws", "fitted_lengths"})
 
 
 @dataclass(frozen=True)

@@ -9,23 +9,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from instances.families.draws import Draws
-from instances.families.family_tools import (
-    Count,
-    ParameterRange,
-    Seed,
-    check_parameters,
-    name_drawn_instance,
-)
+from instances.families.shared import Count, Seed, Within, drawn, ranged
 from instances.instance import MAX_TOKENS, Instance
 
 _LONGEST_PROMPT = 5
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
     n: Count | None = None,
-    memory: Annotated[int, ParameterRange(2, MAX_TOKENS)] | None = None,
+    memory: Annotated[int, Within(2, MAX_TOKENS)] | None = None,
 ) -> Instance:
     """Draw an instance of arrival model 1, with ``n`` requests and ``memory`` M (tokens) if given.
 
@@ -37,9 +31,7 @@ def generate(
     memory = drawn_memory if memory is None else memory
     n = drawn_n if n is None else n
     rows = [(0, *draw_sizes(draws, memory)) for _ in range(n)]
-    return name_drawn_instance(
-        "am1", "jaillet2025_v2 section 5.1, arrival model 1", seed, memory, rows
-    )
+    return drawn("am1", "jaillet2025_v2 section 5.1, arrival model 1", seed, memory, rows)
 
 
 def draw_sizes(draws: Draws, memory: int) -> tuple[int, int]:

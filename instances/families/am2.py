@@ -14,25 +14,17 @@ from typing import Annotated
 
 from instances.families.am1 import draw_sizes
 from instances.families.draws import Draws
-from instances.families.family_tools import (
-    MAX_REQUESTS,
-    Count,
-    ParameterRange,
-    Seed,
-    check_parameters,
-    limit_requests,
-    name_drawn_instance,
-)
+from instances.families.shared import MAX_REQUESTS, Count, Seed, Within, drawn, not_too_many, ranged
 from instances.instance import MAX_TOKENS, Instance
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
     n: Count | None = None,
-    memory: Annotated[int, ParameterRange(2, MAX_TOKENS)] | None = None,
-    rounds: Annotated[int, ParameterRange(1, MAX_TOKENS)] | None = None,
-    rate: Annotated[float, ParameterRange(0, MAX_REQUESTS, above=True)] | None = None,
+    memory: Annotated[int, Within(2, MAX_TOKENS)] | None = None,
+    rounds: Annotated[int, Within(1, MAX_TOKENS)] | None = None,
+    rate: Annotated[float, Within(0, MAX_REQUESTS, above=True)] | None = None,
 ) -> Instance:
     """Draw an instance of arrival model 2, with M, T (``rounds``) and λ (``rate``) if given.
 
@@ -45,14 +37,12 @@ def generate(
     rounds = defaults[1] if rounds is None else rounds
     rate = defaults[2] if rate is None else rate
     if n is None:
-        limit_requests(math.ceil(rate * rounds))
+        not_too_many(math.ceil(rate * rounds))
         arrivals = _poisson_arrivals(draws, rounds, rate)
     else:
         arrivals = sorted(draws.integer(1, rounds) for _ in range(n))
     rows = [(arrival, *draw_sizes(draws, memory)) for arrival in arrivals]
-    return name_drawn_instance(
-        "am2", "jaillet2025_v2 section 5.1, arrival model 2", seed, memory, rows
-    )
+    return drawn("am2", "jaillet2025_v2 section 5.1, arrival model 2", seed, memory, rows)
 
 
 def _poisson_arrivals(draws: Draws, rounds: int, rate: float) -> list[int]:

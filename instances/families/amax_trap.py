@@ -13,26 +13,18 @@ from __future__ import annotations
 from math import isqrt
 
 from instances.families.draws import Draws
-from instances.families.family_tools import (
-    Count,
-    Length,
-    Seed,
-    check_parameters,
-    limit_requests,
-    number_requests,
-    require_least,
-)
+from instances.families.shared import Count, Length, Seed, at_least, not_too_many, numbered, ranged
 from instances.instance import Instance
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0, lower: Length = 2, upper: Length = 8, short_batches: Count = 10
 ) -> Instance:
     """Build the trap with ℓ, u and a = ``short_batches``; only the order is drawn."""
-    require_least(lower, upper=upper)
+    at_least(lower, upper=upper)
     long_batches = isqrt(short_batches**2 * upper // lower)
-    limit_requests(short_batches * upper + long_batches * lower)
+    not_too_many(short_batches * upper + long_batches * lower)
     outputs = [lower] * (short_batches * upper) + [upper] * (long_batches * lower)
     return Instance(
         name=f"amax_trap_l{lower}_u{upper}_a{short_batches}_seed{seed}",
@@ -40,7 +32,7 @@ def generate(
         source="chen2025 Theorem 2",
         seed=seed,
         memory=lower * upper,
-        requests=number_requests(
+        requests=numbered(
             ((0, 0, output) for output in Draws(seed).shuffled(outputs)),
             prediction=(lower, upper),
         ),

@@ -9,14 +9,7 @@ from typing import Annotated
 
 from instances.arrivals import Rate, Variation
 from instances.families.draws import Draws
-from instances.families.family_tools import (
-    Count,
-    Memory,
-    ParameterRange,
-    Seed,
-    Share,
-    check_parameters,
-)
+from instances.families.shared import Count, Memory, Seed, Share, Within, ranged
 from instances.families.uniform import alike
 from instances.instance import Instance
 
@@ -24,12 +17,12 @@ from instances.instance import Instance
 _MOST_TRIALS = 2 * 10**7
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
     n: Count = 100,
     memory: Memory = 100,
-    longest: Annotated[int, ParameterRange(1, 10_000)] = 50,
+    longest: Annotated[int, Within(1, 10_000)] = 50,
     probability: Share = 0.5,
     rate: Rate = None,
     cv: Variation = 1.0,

@@ -12,11 +12,11 @@ which p = 2 attains, since 21 small requests together need 63 tokens.
 
 from __future__ import annotations
 
-from instances.families.family_tools import Seed, check_parameters, number_requests
+from instances.families.shared import Seed, numbered, ranged
 from instances.instance import Instance
 
 
-@check_parameters
+@ranged
 def generate(seed: Seed = 0) -> Instance:
     """Build the example; nothing is drawn."""
     del seed
@@ -25,7 +25,7 @@ def generate(seed: Seed = 0) -> Instance:
         family="example-3-1",
         source="wang2025 Example 3.1",
         memory=64,
-        requests=number_requests([(0, 63, 1)] + [(0, 1, 2)] * 21),
+        requests=numbered([(0, 63, 1)] + [(0, 1, 2)] * 21),
         known_optimum=45,
         known_optimum_reason=(
             "the large request fills a round alone: before the small ones TEL is at least 64, "

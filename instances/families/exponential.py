@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from instances.arrivals import Rate, Variation
 from instances.families.draws import Draws, rounded_and_clipped
-from instances.families.family_tools import Count, Length, Memory, Seed, Spread, check_parameters
+from instances.families.shared import Count, Length, Memory, Seed, Spread, ranged
 from instances.families.uniform import alike
 from instances.instance import Instance
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
     n: Count = 100,

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 
 from instances.arrivals import Rate, Variation, add_arrivals
 from instances.families.draws import Draws, rounded_and_clipped
-from instances.families.family_tools import (
-    Count,
-    Memory,
-    Seed,
-    check_parameters,
-    name_drawn_instance,
-    require_least,
-)
+from instances.families.shared import Count, Memory, Seed, at_least, drawn, ranged
 from instances.instance import Instance
 
 #: Longest prompt and longest output of the laws that have no published range, tokens.
@@ -93,7 +86,7 @@ def service(
 ) -> Callable[..., Instance]:
     """Return a family's generator: ``rows`` draws n requests, of ``longest`` tokens at most."""
 
-    @check_parameters
+    @ranged
     def generate(
         seed: Seed = 0,
         n: Count = 1000,
@@ -103,9 +96,9 @@ def service(
         seconds: bool = False,
     ) -> Instance:
         """Draw an instance of the family, by default all at round 0; else as ``uniform``."""
-        require_least(longest, memory=memory)
+        at_least(longest, memory=memory)
         draws = Draws(seed)
-        instance = name_drawn_instance(family, source, seed, memory, rows(draws, n))
+        instance = drawn(family, source, seed, memory, rows(draws, n))
         return add_arrivals(instance, draws, rate, cv, seconds)
 
     return generate

@@ -12,16 +12,7 @@ from typing import Annotated
 
 from instances.arrivals import Rate, Variation, add_arrivals
 from instances.families.draws import Draws, Weighted
-from instances.families.family_tools import (
-    Count,
-    Memory,
-    ParameterRange,
-    Prompt,
-    Seed,
-    check_parameters,
-    name_drawn_instance,
-    require_least,
-)
+from instances.families.shared import Count, Memory, Prompt, Seed, Within, at_least, drawn, ranged
 from instances.instance import Instance
 
 
@@ -38,13 +29,13 @@ def decaying(
 ) -> Callable[..., Instance]:
     """Return the generator of a family whose outputs 1..u have weights that follow from p and u."""
 
-    @check_parameters
+    @ranged
     def generate(
         seed: Seed = 0,
         n: Count = 200,
         memory: Memory = 1000,
-        p: Annotated[float, ParameterRange(0, 1, above=True)] = 0.1,
-        upper: Annotated[int, ParameterRange(1, 10**6)] = 100,
+        p: Annotated[float, Within(0, 1, above=True)] = 0.1,
+        upper: Annotated[int, Within(1, 10**6)] = 100,
         prompt: Prompt = 0,
         rate: Rate = None,
         cv: Variation = 1.0,
@@ -55,10 +46,10 @@ def decaying(
         ``p`` is the parameter of the law, u = ``upper`` the longest output and the end of the
         prediction, ``prompt`` the same for all; others are as in ``uniform``.
         """
-        require_least(prompt + upper, memory=memory)
+        at_least(prompt + upper, memory=memory)
         draws, lengths = Draws(seed), Weighted(weights(p, upper))
         rows = [(0, prompt, 1 + lengths.draw(draws)) for _ in range(n)]
-        instance = name_drawn_instance(family, source, seed, memory, rows, (1, upper))
+        instance = drawn(family, source, seed, memory, rows, (1, upper))
         return add_arrivals(instance, draws, rate, cv, seconds)
 
     return generate

@@ -22,28 +22,20 @@ from math import isqrt
 from typing import Annotated, Literal
 
 from instances.families.draws import Draws
-from instances.families.family_tools import (
-    Length,
-    ParameterRange,
-    Seed,
-    check_parameters,
-    limit_requests,
-    number_requests,
-    require_least,
-)
+from instances.families.shared import Length, Seed, Within, at_least, not_too_many, numbered, ranged
 from instances.instance import MAX_TOKENS, Instance
 
 Responding = Literal["theorem-4.1", "theorem-6.2"]
 Variant = Literal[Responding, "theorem-6.4"]
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
-    memory: Annotated[int, ParameterRange(4, MAX_TOKENS)] = 256,
+    memory: Annotated[int, Within(4, MAX_TOKENS)] = 256,
     variant: Variant = "theorem-4.1",
     prompt: Length | None = None,
-    patience: Annotated[int, ParameterRange(1, 100)] = 1,
+    patience: Annotated[int, Within(1, 100)] = 1,
 ) -> Instance:
     """Return the answer to a policy that starts the long request at round 0.
 
@@ -74,7 +66,7 @@ def respond(
     prompt = _checked_prompt(memory, variant, prompt)
     long = (0, prompt, memory - prompt)
     begin = int(start_of(_instance([long], memory, variant)))
-    require_least(0, start=begin)
+    at_least(0, start=begin)
     if variant == "theorem-4.1":
         release, burst = begin + memory - isqrt(memory) // 2, memory // 2
     else:
@@ -83,8 +75,8 @@ def respond(
 
 
 def _checked_prompt(memory: int, variant: Variant, prompt: int | None) -> int:
-    require_least(4, memory=memory)
-    limit_requests(1 + (memory // 2 if variant == "theorem-4.1" else prompt or memory // 8))
+    at_least(4, memory=memory)
+    not_too_many(1 + (memory // 2 if variant == "theorem-4.1" else prompt or memory // 8))
     if variant == "theorem-4.1":
         if prompt not in (None, 1):
             raise ValueError(f"prompt: expected 1 (or none) in theorem-4.1, found {prompt}")
@@ -106,5 +98,5 @@ def _instance(
         source=f"{paper} {variant.replace('theorem-', 'Theorem ')}",
         seed=seed,
         memory=memory,
-        requests=number_requests(rows),
+        requests=numbered(rows),
     )

@@ -10,29 +10,21 @@ from __future__ import annotations
 from math import isqrt
 from typing import Annotated
 
-from instances.families.family_tools import (
-    ParameterRange,
-    Seed,
-    check_parameters,
-    limit_requests,
-    number_requests,
-)
+from instances.families.shared import Seed, Within, not_too_many, numbered, ranged
 from instances.instance import MAX_TOKENS, Instance
 
 
-@check_parameters
-def generate(
-    seed: Seed = 0, memory: Annotated[int, ParameterRange(4, MAX_TOKENS)] = 256
-) -> Instance:
+@ranged
+def generate(seed: Seed = 0, memory: Annotated[int, Within(4, MAX_TOKENS)] = 256) -> Instance:
     """Build the trap of M + M^1.25 requests (48 for 16, 1,280 for 256); nothing is drawn."""
     del seed
     root = isqrt(memory)
-    limit_requests(memory * (1 + isqrt(root)))
+    not_too_many(memory * (1 + isqrt(root)))
     rows = [(0, root - 1, 1)] * memory + [(0, 1, 2)] * (memory * isqrt(root))
     return Instance(
         name=f"mcsf_trap_{memory}",
         family="mcsf-trap",
         source="wang2025 Theorem 2.1",
         memory=memory,
-        requests=number_requests(rows),
+        requests=numbered(rows),
     )

@@ -13,21 +13,13 @@ import math
 
 from instances.arrivals import Rate, Variation, add_arrivals
 from instances.families.draws import Draws, rounded_and_clipped
-from instances.families.family_tools import (
-    Count,
-    Memory,
-    Seed,
-    Share,
-    check_parameters,
-    name_drawn_instance,
-    require_room,
-)
+from instances.families.shared import Count, Memory, Seed, Share, drawn, longest_fits, ranged
 from instances.instance import Instance
 
 _LONGEST = 50
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
     n: Count = 200,
@@ -38,7 +30,7 @@ def generate(
     seconds: bool = False,
 ) -> Instance:
     """Draw the mixed workload; ``long_share`` of the prompts is lognormal; else as ``uniform``."""
-    require_room(_LONGEST, memory)
+    longest_fits(_LONGEST, memory)
     draws = Draws(seed)
 
     def prompt() -> int:
@@ -54,5 +46,5 @@ def generate(
         return rounded_and_clipped(draws.exponential(5.0), 1, _LONGEST)
 
     rows = [(0, prompt(), output()) for _ in range(n)]
-    instance = name_drawn_instance("mixed", "wang2025 Appendix 11.2", seed, memory, rows)
+    instance = drawn("mixed", "wang2025 Appendix 11.2", seed, memory, rows)
     return add_arrivals(instance, draws, rate, cv, seconds)

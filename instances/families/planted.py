@@ -28,20 +28,20 @@ from __future__ import annotations
 from itertools import accumulate
 
 from instances.families.draws import Draws
-from instances.families.family_tools import (
+from instances.families.shared import (
     Count,
     Length,
     Memory,
     Seed,
-    check_parameters,
-    limit_requests,
-    number_requests,
-    require_least,
+    at_least,
+    not_too_many,
+    numbered,
+    ranged,
 )
 from instances.instance import Instance
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
     waves: Count = 10,
@@ -65,7 +65,7 @@ def generate(
         source="kvopt, instances/families/planted.py",
         seed=seed,
         memory=memory,
-        requests=number_requests(row[:3] for row in rows),
+        requests=numbered(row[:3] for row in rows),
         known_optimum=sum(start + output - arrival for arrival, _, output, start in rows),
         known_optimum_reason=(
             f"never more than {width} requests fit together, and planted waves of {width} equal "
@@ -90,8 +90,8 @@ def _drawn(
     seed: int, waves: int, width: int, memory: int, longest: int | None, online: bool
 ) -> list[tuple[int, int, int, int]]:
     """Return arrival, prompt, output and planted start of each request, by arrival."""
-    limit_requests(waves * width)
-    require_least(width * (width + 1), memory=memory)
+    not_too_many(waves * width)
+    at_least(width * (width + 1), memory=memory)
     least_prompt = memory // (width + 1)
     longest = _longest(memory // width - least_prompt, longest)
     draws = Draws(seed)

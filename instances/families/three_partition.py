@@ -27,24 +27,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from instances.families.draws import Draws
-from instances.families.family_tools import (
-    Count,
-    ParameterRange,
-    Seed,
-    check_parameters,
-    limit_requests,
-    number_requests,
-    require_least,
-)
+from instances.families.shared import Count, Seed, Within, at_least, not_too_many, numbered, ranged
 from instances.instance import MAX_TOKENS, Instance
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
     m: Count = 4,
     solvable: bool = True,
-    target: Annotated[int, ParameterRange(12, MAX_TOKENS - 3)] = 1000,
+    target: Annotated[int, Within(12, MAX_TOKENS - 3)] = 1000,
 ) -> Instance:
     """Draw a yes- or a no-instance in random order; its optimum is known either way.
 
@@ -62,7 +54,7 @@ def generate(
         source="wang2025 Theorem 2.2, with M = T + 3 instead of T",
         seed=seed,
         memory=target + 3,
-        requests=number_requests((0, number, 1) for number, _ in rows),
+        requests=numbered((0, number, 1) for number, _ in rows),
         known_optimum=least if solvable else least + 1,
         known_optimum_reason=(
             "at most three requests fit in a round, and m planted triples fill m rounds exactly"
@@ -97,8 +89,8 @@ def _drawn(seed: int, m: int, solvable: bool, target: int) -> list[tuple[int, in
 
 def _sums(m: int, solvable: bool, target: int) -> tuple[int, int, list[int]]:
     """Return the modulus d, the residue r, and the sums of the m triples."""
-    require_least(1 if solvable else 2, m=m)
-    limit_requests(3 * m)
+    at_least(1 if solvable else 2, m=m)
+    not_too_many(3 * m)
     if solvable:
         return 1, 0, [target] * m
     step = next(d for d in range(2, m + 1) if m % d == 0)

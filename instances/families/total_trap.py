@@ -15,32 +15,26 @@ from __future__ import annotations
 from math import isqrt
 from typing import Annotated
 
-from instances.families.family_tools import (
-    ParameterRange,
-    Seed,
-    check_parameters,
-    limit_requests,
-    number_requests,
-)
+from instances.families.shared import Seed, Within, not_too_many, numbered, ranged
 from instances.instance import MAX_TOKENS, Instance
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
-    memory: Annotated[int, ParameterRange(4, MAX_TOKENS)] = 256,
-    growth: Annotated[float, ParameterRange(1, 1.5)] = 1.5,
+    memory: Annotated[int, Within(4, MAX_TOKENS)] = 256,
+    growth: Annotated[float, Within(1, 1.5)] = 1.5,
 ) -> Instance:
     """Build the trap of M + M^growth requests (80 for 16, 4,352 for 256); nothing is drawn."""
     del seed
     root = isqrt(memory)
     flat = memory * root if growth == 1.5 else round(memory**growth)
-    limit_requests(memory + flat)
+    not_too_many(memory + flat)
     rows = [(0, 1, root - 1)] * memory + [(0, root, 1)] * flat
     return Instance(
         name=f"total_trap_{memory}" + ("" if growth == 1.5 else f"_growth{growth:g}"),
         family="total-trap",
         source="wang2025 Theorem 8.2",
         memory=memory,
-        requests=number_requests(rows),
+        requests=numbered(rows),
     )

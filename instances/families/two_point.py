@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from instances.arrivals import Rate, Variation, add_arrivals
 from instances.families.draws import Draws
-from instances.families.family_tools import (
+from instances.families.shared import (
     Count,
     Length,
     Memory,
     Prompt,
     Seed,
     Share,
-    check_parameters,
-    name_drawn_instance,
-    require_least,
+    at_least,
+    drawn,
+    ranged,
 )
 from instances.instance import Instance
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
     n: Count = 200,
@@ -36,11 +36,11 @@ def generate(
     seconds: bool = False,
 ) -> Instance:
     """Draw outputs ℓ = ``lower`` or u = ``upper``, u with probability ``long_share``."""
-    require_least(lower, upper=upper)
-    require_least(prompt + upper, memory=memory)
+    at_least(lower, upper=upper)
+    at_least(prompt + upper, memory=memory)
     draws = Draws(seed)
     rows = [(0, prompt, upper if draws.happens(long_share) else lower) for _ in range(n)]
-    instance = name_drawn_instance(
+    instance = drawn(
         "two-point", "chen2025 section 5.1", seed, memory, rows, prediction=(lower, upper)
     )
     return add_arrivals(instance, draws, rate, cv, seconds)

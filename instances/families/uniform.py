@@ -10,19 +10,11 @@ from collections.abc import Callable
 
 from instances.arrivals import Rate, Variation, add_arrivals
 from instances.families.draws import Draws
-from instances.families.family_tools import (
-    Count,
-    Length,
-    Memory,
-    Seed,
-    check_parameters,
-    name_drawn_instance,
-    require_room,
-)
+from instances.families.shared import Count, Length, Memory, Seed, drawn, longest_fits, ranged
 from instances.instance import Instance
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
     n: Count = 100,
@@ -34,8 +26,7 @@ def generate(
 ) -> Instance:
     """Draw an instance with uniform lengths up to ``longest`` (tokens), by default all at round 0.
 
-    M is at least twice ``longest``; :func:`instances.arrivals.add_arrivals` explains the other
-    three.
+    M is at least twice ``longest``; ``instances.arrivals.add_arrivals`` explains the other three.
     """
 
     def length(draws: Draws) -> int:
@@ -56,8 +47,8 @@ def alike(
     seconds: bool,
 ) -> Instance:
     """Return the instance of a family of wang2025 whose prompts and outputs have one law."""
-    require_room(longest, memory)
+    longest_fits(longest, memory)
     draws = Draws(seed)
     rows = [(0, length(draws), length(draws)) for _ in range(n)]
-    instance = name_drawn_instance(family, "wang2025 Appendix 11.2", seed, memory, rows)
+    instance = drawn(family, "wang2025 Appendix 11.2", seed, memory, rows)
     return add_arrivals(instance, draws, rate, cv, seconds)

@@ -23,24 +23,16 @@ from numpy.typing import NDArray
 
 from instances.arrivals import Rate, Variation, add_arrivals
 from instances.families.draws import Draws
-from instances.families.family_tools import (
-    Count,
-    Memory,
-    ParameterRange,
-    Seed,
-    check_parameters,
-    number_requests,
-    require_least,
-)
+from instances.families.shared import Count, Memory, Seed, Within, at_least, numbered, ranged
 from instances.instance import Instance
 
 
-@check_parameters
+@ranged
 def generate(
     seed: Seed = 0,
     n: Count = 1000,
     memory: Memory = 1000,
-    upper: Annotated[int, ParameterRange(1, 500)] = 20,
+    upper: Annotated[int, Within(1, 500)] = 20,
     rate: Rate = None,
     cv: Variation = 1.0,
     seconds: bool = False,
@@ -49,7 +41,7 @@ def generate(
 
     Of few requests the long outputs are missing; the ratio is that of large M and n.
     """
-    require_least(upper, memory=memory)
+    at_least(upper, memory=memory)
     draws = Draws(seed)
     counts = apportioned(worst_mix(upper)[0], n)
     outputs = [output for output, count in enumerate(counts, start=1) for _ in range(count)]
@@ -59,7 +51,7 @@ def generate(
         source="chen2025 Corollary 1, figure 1",
         seed=seed,
         memory=memory,
-        requests=number_requests(
+        requests=numbered(
             ((0, 0, output) for output in draws.shuffled(outputs)), prediction=(1, upper)
         ),
     )

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapt
 from instances import Instance
 from instances.batch_time import BatchTime, parse_batch_time
 from instances.families import families
-from instances.families.family_tools import check_ranges
+from instances.families.shared import check_ranges
 from instances.instance_names import FOLDER as LIBRARY
 from instances.instance_names import find_rungs, may_be_instance
 from instances.ladder import draw_rung

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from instances.batch_time import NANOSECONDS
-from instances.families.family_tools import LAST_SEED
+from instances.families.shared import LAST_SEED
 from instances.instance import MAX_SECONDS, MAX_TOKENS
 from support.json_files import describe_first_fault
 from support.usage import UsageError

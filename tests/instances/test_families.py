@@ -344,7 +344,7 @@ def test_example_3_1_in_small_by_search() -> None:
     assert _kinds(instance) == {(63, 1): 1, (1, 2): 21}
     for k in range(2, 6):
         rows = [(0, 3 * k - 1, 1)] + [(0, 1, 2)] * k
-        requests = instances.families.family_tools.number_requests(rows)
+        requests = instances.families.shared.numbered(rows)
         assert brute_force_optimum(Instance("small", 3 * k, requests)) == 2 * k + 3
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from instances import read_instance
 from instances.families import families
-from instances.families.family_tools import MAX_REQUESTS, ranges
+from instances.families.shared import MAX_REQUESTS, ranges
 from instances.generate import main
 from instances.instance_files import format_instance
 from tests.tiers import a_few

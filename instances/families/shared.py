@@ -22,7 +22,7 @@ MAX_REQUESTS = 10**6
 
 
 @dataclass(frozen=True)
-class ParameterRange:
+class Within:
     """Least and largest value of a parameter; with ``above`` the least one is excluded."""
 
     least: float
@@ -41,17 +41,17 @@ class ParameterRange:
 #: Largest seed.
 LAST_SEED = 2**63 - 1
 
-Seed = Annotated[int, ParameterRange(0, LAST_SEED)]
-Count = Annotated[int, ParameterRange(1, MAX_REQUESTS)]
-Memory = Annotated[int, ParameterRange(1, MAX_TOKENS)]
-Length = Annotated[int, ParameterRange(1, MAX_TOKENS)]
-Prompt = Annotated[int, ParameterRange(0, MAX_TOKENS)]
-Share = Annotated[float, ParameterRange(0, 1)]
+Seed = Annotated[int, Within(0, LAST_SEED)]
+Count = Annotated[int, Within(1, MAX_REQUESTS)]
+Memory = Annotated[int, Within(1, MAX_TOKENS)]
+Length = Annotated[int, Within(1, MAX_TOKENS)]
+Prompt = Annotated[int, Within(0, MAX_TOKENS)]
+Share = Annotated[float, Within(0, 1)]
 #: Mean or deviation of lengths before they are rounded and clipped, tokens.
-Spread = Annotated[float, ParameterRange(0, MAX_TOKENS, above=True)]
+Spread = Annotated[float, Within(0, MAX_TOKENS, above=True)]
 
 
-def check_parameters(generate: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def ranged(generate: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Let a generator refuse parameters outside the ranges of its annotations, by ValueError."""
     signature = inspect.signature(generate)
 
@@ -71,13 +71,13 @@ def check_ranges(generate: Callable[..., Any], values: Mapping[str, Any]) -> Non
             raise ValueError(f"{name}: expected {limits[name]}, found {value}")
 
 
-def ranges(generate: Callable[..., Any]) -> dict[str, ParameterRange]:
+def ranges(generate: Callable[..., Any]) -> dict[str, Within]:
     """Return the ranges of a generator's parameters by name, of those that have one."""
     return dict(_ranges(inspect.unwrap(generate)))
 
 
 @functools.cache
-def _ranges(generate: Callable[..., Any]) -> tuple[tuple[str, ParameterRange], ...]:
+def _ranges(generate: Callable[..., Any]) -> tuple[tuple[str, Within], ...]:
     hints = get_type_hints(generate, include_extras=True)
     return tuple(
         (name, extra)
@@ -85,30 +85,30 @@ def _ranges(generate: Callable[..., Any]) -> tuple[tuple[str, ParameterRange], .
         # A parameter that may be absent is a union with None.
         for part in (hint, *get_args(hint))
         for extra in getattr(part, "__metadata__", ())
-        if isinstance(extra, ParameterRange)
+        if isinstance(extra, Within)
     )
 
 
-def require_least(least: int, **parameters: int | None) -> None:
+def at_least(least: int, **parameters: int | None) -> None:
     """Refuse parameters below what follows from others; ``None`` stands for one not given."""
     for name, value in parameters.items():
         if value is not None and value < least:
             raise ValueError(f"{name}: expected at least {least}, found {value}")
 
 
-def limit_requests(requests: int) -> None:
+def not_too_many(requests: int) -> None:
     """Refuse parameters that together ask for more requests than are drawn."""
     if requests > MAX_REQUESTS:
         raise ValueError(f"expected at most {MAX_REQUESTS} requests, found {requests}")
 
 
-def require_room(longest: int, memory: int) -> None:
+def longest_fits(longest: int, memory: int) -> None:
     """Refuse a memory that cannot hold the longest prompt together with the longest output."""
     if 2 * longest > memory:
         raise ValueError(f"memory: expected at least 2 * longest = {2 * longest}, found {memory}")
 
 
-def name_drawn_instance(
+def drawn(
     family: str,
     source: str,
     seed: int,
@@ -117,14 +117,14 @@ def name_drawn_instance(
     prediction: tuple[int, int] | None = None,
 ) -> Instance:
     """Return an instance named after its family, size and seed, its requests as ``numbered``."""
-    requests = number_requests(rows, prediction)
+    requests = numbered(rows, prediction)
     name = f"{family.replace('-', '_')}_n{len(requests)}_seed{seed}"
     return Instance(
         name=name, family=family, source=source, seed=seed, memory=memory, requests=requests
     )
 
 
-def number_requests(
+def numbered(
     rows: Iterable[tuple[int, int, int]], prediction: tuple[int, int] | None = None
 ) -> tuple[Request, ...]:
     """Return requests 0, 1, ... of rows (arrival, prompt, output) with one prediction."""
