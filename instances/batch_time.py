@@ -13,7 +13,7 @@ from typing import Any
 
 from instances.time_unit import NANOSECONDS as NANOSECONDS
 
-_MODELS = "serving.batch_time.registry"
+_MODELS = "serving.batch_time.batch_time_names"
 
 PICOSECONDS = 10**12
 #: Picoseconds of a millisecond, the unit in which coefficients are written.
@@ -92,8 +92,8 @@ class BatchTime:
 
     The ``name`` is canonical: ``parse_batch_time`` reads it back.  ``range`` says where the model
     was measured, ``origin`` where its numbers come from and their error, ``served`` what it is of
-    (``serving.kv_memory.Served``), ``gpu`` the name of the GPU and ``engine`` what vLLM's scheduler
-    takes there.  ``running`` and ``budget`` are other limits than these, 0 for these.
+    (``serving.kv_memory.ServedModel``), ``gpu`` the name of the GPU and ``engine`` what vLLM's
+    scheduler takes there.  ``running`` and ``budget`` are other limits than these, 0 for these.
     """
 
     name: str

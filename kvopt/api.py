@@ -24,7 +24,7 @@ from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.task import Task
 from schedules import Schedule, Verdict, check_schedule, make_schedule, read_schedule
-from serving.choice import batch_time_of, read_wish, refuse_rounds_only
+from serving.batch_time_choice import batch_time_of, read_wish, refuse_rounds_only
 from serving.traces import TraceOptions, TraceReport
 from serving.traces.options import TraceKeywords
 from serving.traces.reading import read_input

@@ -12,7 +12,7 @@ import pandas as pd
 from kvopt.best_known import known_values
 from papers.latency import method_text
 from papers.span import Span, mean_of
-from reports.results import Results
+from reports.stored_results import Results
 
 
 @cache

@@ -35,14 +35,14 @@ from reports.pages.picture import Documents
 from reports.pages.report_pages import named_instances, page_names, report_pages
 from reports.profiles import PROFILE_NOTE
 from reports.report_folder import check_place, report_files, write_files
-from reports.results import Results
+from reports.stored_results import Results
 from reports.table import Table
 from reports.tables import gaps, ratios, serving_metrics, statuses
 from reports.tables.leaderboard import LEADERBOARD, leaderboards
 from reports.tables.listed import instance_table, run_table
 from reports.terminal_report import other_boards
 from reports.units import MARKS, Unit
-from reports.verdict import verdict
+from reports.verdict_sentences import verdict
 from support.command import (
     CHECK_OPTION,
     QUIET_OPTION,

@@ -17,7 +17,7 @@ import pandas as pd
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import MethodError, read_method
 from reports.markdown import sentence_text
-from reports.verdict import Name, Sentence
+from reports.verdict_sentences import Name, Sentence
 from support.text import one_line, plural
 from support.usage import complain
 

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from reports.page_parts import Links, ReportPage
-from reports.pages.instance import InstancePage
+from reports.pages.instance_page import InstancePage
 from support.text import glue_units
 
 #: Lines of one table in a page.

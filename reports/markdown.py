@@ -10,7 +10,7 @@ from tabulate import tabulate
 from reports.page_parts import Part, ReportFigure, ReportPage, Words
 from reports.table import MISSING, Cell, Table
 from reports.tables.listed import RUNS
-from reports.verdict import Sentence
+from reports.verdict_sentences import Sentence
 from support.text import plural
 
 #: Lines of a table in Markdown, and of a table that stands in the overview, too.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from reports.references import Contradiction
 from reports.table import Table
-from reports.verdict import WORDS, Sentence
+from reports.verdict_sentences import WORDS, Sentence
 
 if TYPE_CHECKING:  # Both load the drawing: a second.
     from reports.figures.style import Drawing
-    from reports.pages.instance import InstancePage
+    from reports.pages.instance_page import InstancePage
 
 #: A word and an address each.
 Links = tuple[tuple[str, str], ...]

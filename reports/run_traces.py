@@ -49,7 +49,7 @@ def _pairs(trace: Any) -> list[tuple[float, float]]:
 
 
 @dataclass(frozen=True)
-class Timed:
+class GapTraces:
     """Runs of engines and the changes of their gaps, as columns run, seconds, gap.
 
     The runs have primal_integral and primal_dual_integral (seconds), where any has a trace.
@@ -61,7 +61,7 @@ class Timed:
     primal_dual: pd.DataFrame
 
 
-def timed(runs: pd.DataFrame) -> Timed:
+def timed(runs: pd.DataFrame) -> GapTraces:
     """Return the engines among the runs with their gaps over time."""
     engines = runs[runs["engine"]]
     incumbents, bounds = long_trace(engines, "incumbents"), long_trace(engines, "bounds")
@@ -76,4 +76,4 @@ def timed(runs: pd.DataFrame) -> Timed:
         primal_integral=integrate(primal, horizons[best.notna().reindex(horizons.index)]),
         primal_dual_integral=integrate(both, horizons),
     )
-    return Timed(engines, primal, both)
+    return GapTraces(engines, primal, both)

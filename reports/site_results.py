@@ -17,11 +17,11 @@ from reports.markdown import grid_text, sentence_text, table_text
 from reports.nightly.night_pages import report_of
 from reports.page_parts import ReportPage
 from reports.prepared_rows import prepare_rows
-from reports.results import BestKnown
+from reports.stored_results import BestKnown
 from reports.table import Column, Table
 from reports.tables.leaderboard import KNOWS, LEADERBOARD
 from reports.tables.library_values import library_table
-from reports.verdict import Sentence
+from reports.verdict_sentences import Sentence
 
 #: Open instances on the first screen, those with the widest gaps.
 MOST_OPEN = 5

@@ -16,7 +16,7 @@ from reports.boards import Board, boards, standings
 from reports.compared import Compared, compared
 from reports.per_instance import average_seeds, whole_mean
 from reports.profiles import LEAST_SECONDS, Common, common_costs
-from reports.run_traces import Timed, timed
+from reports.run_traces import GapTraces, timed
 from reports.table import Table
 from reports.tables.solvers import solver_table
 
@@ -109,7 +109,7 @@ class Unit:
         return common_costs(whole_mean(groups).reset_index(), "cost")
 
     @cached_property
-    def given(self) -> Timed:
+    def given(self) -> GapTraces:
         """The engines' runs, with their gaps over time."""
         return timed(self.scheduled)
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from instances.batch_time import EngineLimits
-from serving.kv_memory import GIB, LLAMA2_70B_2XA100, KvMemory, Served
+from serving.kv_memory import GIB, LLAMA2_70B_2XA100, KvMemory, ServedModel
 from support.text import find_name, unknown_name
 
 #: Of 16-bit weights and of the cache.
@@ -148,7 +148,7 @@ class Deployment:
 
     gpu: str
     batch_time: str
-    served: Served
+    served: ServedModel
 
 
 def deployment(model: str, gpu: str, tp: int = 1) -> Deployment:
@@ -168,7 +168,7 @@ def known(what: str, name: str, table: Mapping[str, Model | Gpu]) -> str:
     return found
 
 
-def served_by(model: str, gpu: str, tp: int) -> Served:
+def served_by(model: str, gpu: str, tp: int) -> ServedModel:
     """Return a model on GPUs, as the tables name them, or raise a DeploymentError."""
     of_model, of_gpu = MODELS[model], GPUS[gpu]
     if not 1 <= tp <= _LARGEST_TP or of_model.heads % tp:
@@ -184,7 +184,7 @@ def served_by(model: str, gpu: str, tp: int) -> Served:
     except ValueError as error:
         unfit = f"{of_model.name} does not fit on {tp} {of_gpu.name}: {error}"
         raise DeploymentError(unfit) from None
-    return Served(of_model.name, f"{tp} {of_gpu.name}", memory)
+    return ServedModel(of_model.name, f"{tp} {of_gpu.name}", memory)
 
 
 def coefficients(model: str, gpu: str, tp: int) -> tuple[int, int, int, int, int]:

@@ -18,7 +18,7 @@ from schedules.clock.timeline import make_timeline
 from schedules.gap import gap
 from schedules.schedule import is_better_schedule
 from serving.bounds.loads import not_covered
-from serving.bounds.rates import load_kernel
+from serving.bounds.price_ascent import load_kernel
 from serving.bounds.seconds import bound_in_seconds
 from serving.waiting import FEW, what_binds
 

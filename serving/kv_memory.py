@@ -89,7 +89,7 @@ def llama2_70b(kv_heads: int, unit: int) -> KvMemory:
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedModel:
     """A model on its GPUs, as ``Llama-2-70B`` and ``2 A100``, with the memory for the cache."""
 
     model: str
@@ -122,7 +122,7 @@ class Served:
 
 
 #: Deployment of the batch time ``llama2-70b-2xa100``: grouped queries, J1's two GPUs.
-LLAMA2_70B_2XA100 = Served("Llama-2-70B", "2 A100", llama2_70b(8, GB))
+LLAMA2_70B_2XA100 = ServedModel("Llama-2-70B", "2 A100", llama2_70b(8, GB))
 
 
 def on_the_published(asked: KvMemory) -> list[str]:

@@ -35,7 +35,7 @@ from kvopt.store import Store, StoreError
 from kvopt.store.row_files import ExportError, export_rows, read_rows
 from kvopt.suites import SuiteError, suites
 from kvopt.sweeps.sweep_inputs import InputError, Wishes, read_inputs
-from reports.results import Results
+from reports.stored_results import Results
 from schedules import check_command, read_schedule
 from support.usage import complain
 from tests.reports.synthetic import record

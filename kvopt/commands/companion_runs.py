@@ -19,8 +19,8 @@ from kvopt.runs.series import Series
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Listener, Snapshot
 from kvopt.runs.task import Finished, Task
+from serving.batch_time_choice import rounds_only
 from serving.best_bound import KnownBound, bound_of_run
-from serving.choice import rounds_only
 from support.machine_errors import MachineError
 
 #: Receives the state of a run.

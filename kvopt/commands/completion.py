@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 import heuristics.policies
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from heuristics.predictions import PREDICTIONS
 from instances.instance_names import library_files
 from instances.ladder import read_ladder

@@ -39,9 +39,9 @@ from kvopt.sweeps.plan import plan
 from kvopt.sweeps.sweep_inputs import InputError, read_inputs
 from reports.report_folder import check_place
 from serving.batch_time import DEFAULT
+from serving.batch_time_choice import read_wish, refuse_silent_default
 from serving.best_bound import bound_runs
-from serving.choice import read_wish, refuse_silent_default
-from serving.commands.deployment import deploy
+from serving.commands.deployment_arguments import deploy
 from serving.commands.workload import (
     RESUMES,
     batch_time_lines,
@@ -310,7 +310,7 @@ def _write(
     if options.quiet and not options.report:
         return written, True
     from kvopt.store.proved_bounds import judge_rows  # evaluates certificates
-    from reports.results import Results
+    from reports.stored_results import Results
     from reports.terminal_report import format_ranking
 
     others = bound_runs(store, keys)

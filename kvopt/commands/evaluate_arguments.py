@@ -6,7 +6,7 @@ import click
 
 from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 from kvopt.commands import completion
-from serving.commands.deployment import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
+from serving.commands.deployment_arguments import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
 from serving.commands.workload_arguments import KEPT
 from serving.traces.arguments import TRACE_OPTIONS
 from support.command import CommandOptions, argument, join_options, option, refuse_both

@@ -29,7 +29,7 @@ NAME = "leaderboard"
 )
 def leaderboard(options: CommandOptions) -> int:
     """Print the leaderboard of a store, as its report begins."""
-    from reports.results import Results
+    from reports.stored_results import Results
     from reports.terminal_report import format_leaderboard  # loads pandas: half a second
 
     print(format_leaderboard(Results(read_rows(options.store), known_values())))

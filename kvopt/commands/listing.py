@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS
 from kvopt.methods.engine_table import named_engines

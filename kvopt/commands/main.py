@@ -23,18 +23,21 @@ _SUBCOMMANDS = {
         "many instances with many methods: a store of runs, reports",
     ),
     "rates": (
-        "serving.commands.rates",
+        "serving.commands.rates_command",
         "latency and goodput against the rate, with the bound below",
     ),
     "capacity": (
-        "serving.commands.capacity",
+        "serving.commands.capacity_command",
         "the largest sustained rate at which nearly all requests keep an objective",
     ),
     "check": ("schedules.check_command", "a schedule file against its instance, in integers"),
     "generate": ("instances.generate", "an instance of a family"),
     "convert": ("serving.traces.convert", "a trace as an instance file"),
     "warm": ("kvopt.commands.warm", "compile all kernels, so that no run waits for them"),
-    "memory": ("serving.commands.memory", "how many tokens a GPU's memory holds, step by step"),
+    "memory": (
+        "serving.commands.memory_command",
+        "how many tokens a GPU's memory holds, step by step",
+    ),
     "rounds": ("serving.commands.rounds", "the rounds of a log of vLLM, and a batch time of them"),
     "calibrate": (
         "serving.commands.calibrate",

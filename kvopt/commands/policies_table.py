@@ -33,6 +33,7 @@ from schedules.clock.timeline import make_timeline
 from schedules.schedule import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.schedule_metrics import makespan, mean_memory
 from serving.answer import answer_on, method_totals, missing_reason
+from serving.batch_time_choice import rounds_only
 from serving.best_bound import (
     KnownBound,
     best_bound,
@@ -42,7 +43,6 @@ from serving.best_bound import (
     percent_left,
     share_left,
 )
-from serving.choice import rounds_only
 from serving.metrics import goodput
 from serving.slo import Slo
 from support.text import wrap_lines

@@ -8,7 +8,7 @@ from textwrap import wrap
 
 import click
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from heuristics.policy_registry import policies
 from heuristics.reference import references
 from kvopt.commands import completion

@@ -33,13 +33,13 @@ from kvopt.runs.provenance import usable_cores
 from kvopt.runs.read_input import UnreadError, read_within
 from kvopt.runs.task import Task
 from kvopt.summary import exceeded_bounds
-from serving.choice import (
+from serving.batch_time_choice import (
     describe_batch_time,
     describe_limits,
     refuse_rounds_only,
     refuse_silent_default,
 )
-from serving.commands.deployment import chosen_batch_time, deploy
+from serving.commands.deployment_arguments import chosen_batch_time, deploy
 from serving.metrics import measured_lines
 from serving.requests import write_requests
 from serving.traces.arguments import trace_options

@@ -11,7 +11,7 @@ from kvopt.methods.engine_table import default_engine, named_engines
 from kvopt.methods.grammar import every_policy, read_method, with_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.option_values import read_formulation
-from serving.commands.deployment import SERVING_OPTIONS
+from serving.commands.deployment_arguments import SERVING_OPTIONS
 from serving.traces.arguments import TRACE_OPTIONS
 from support.command import (
     CommandOptions,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from formulations.choice import default_formulation
+from formulations.formulation_choice import default_formulation
 from instances import Instance
 from kvopt.methods.method import Method
 from kvopt.methods.option_values import read_formulation

@@ -10,7 +10,7 @@ import numpy as np
 from formulations.bounds.highs_lp import quiet_highs
 from formulations.certificates.certificate_evaluation import refusal_of_length
 from formulations.certificates.certificate_file import price_certificate, sweep_certificate
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines.job import EngineJob

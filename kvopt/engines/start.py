@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from formulations.choice import default_formulation
+from formulations.formulation_choice import default_formulation
 from formulations.valid.idle_gaps import parts_of
 from heuristics.policy import ListPolicy
 from heuristics.policy_registry import policies

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from formulations.registry import FormulationOption
+from formulations.formulation_registry import FormulationOption
 from heuristics.policy import Choice, Parameter, Values
 from heuristics.predictions import Prediction
 from kvopt.methods.option_values import Declared, Keyword

@@ -31,7 +31,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formulations.registry import FormulationOption
+from formulations.formulation_registry import FormulationOption
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy, RankError
 from heuristics.round_driver import EndlessLoopError
 from heuristics.simulator import AdviceError

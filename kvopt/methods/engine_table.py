@@ -20,7 +20,7 @@ from typing import TypeGuard
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from formulations.registry import Kind
+from formulations.formulation_registry import Kind
 from kvopt.methods.python_files import parse_file
 
 _FOLDER = Path(__file__).resolve().parents[1] / "engines"

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from heuristics.policy import NotApplicableError, Policy
 from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS, Prediction

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from formulations.registry import Formulation
-from formulations.registry import Kind as FormulationKind
+from formulations.formulation_registry import Formulation
+from formulations.formulation_registry import Kind as FormulationKind
 from heuristics.policy import AdvisedPolicy
 from kvopt.methods.custom_declaration import OwnCall
 from kvopt.methods.engine_table import engine_of

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from formulations.registry import RELAXED, Formulation, FormulationOption, formulations
+from formulations.formulation_registry import RELAXED, Formulation, FormulationOption, formulations
 from heuristics.policy import Choice, Parameter
 from kvopt.methods.syntax import Arguments, MethodError, call_text, parse_call
 from support.text import did_you_mean, find_name, unknown_name

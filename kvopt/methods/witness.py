@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from formulations.choice import defaults
 from formulations.dp.exact_search import ExactSearch
-from formulations.registry import Formulation
+from formulations.formulation_choice import defaults
+from formulations.formulation_registry import Formulation
 from kvopt.engines.parts.pyomo_options import KNOWN
 from kvopt.methods.engine_table import named_engines, proofs
 from kvopt.methods.fingerprint import proof_fingerprint

@@ -99,7 +99,7 @@ def comparison(
 
 
 @dataclass(frozen=True)
-class SweepResult:
+class StoredRuns:
     """Stored runs: their rows and summaries by key, and the number that Ctrl-C left undone."""
 
     store: Store
@@ -111,7 +111,7 @@ class SweepResult:
 @contextmanager
 def run_sweep(
     tasks: Sequence[Task], location: str | Path | None, jobs: int, progress: bool
-) -> Generator[SweepResult, None, None]:
+) -> Generator[StoredRuns, None, None]:
     """Run the runs that a store lacks, and hold it open; None means a temporary store."""
     with (
         tempfile.TemporaryDirectory(prefix="kvopt-") as folder,
@@ -126,7 +126,7 @@ def run_sweep(
         keys = [task.key for task in tasks]
         shown = {run.key: run for run in run_summaries(store, keys)}
         rows = store.rows(keys).set_index("key").reindex([key for key in keys if key in shown])
-        yield SweepResult(store, rows, shown, display.left)
+        yield StoredRuns(store, rows, shown, display.left)
 
 
 def _sources(instance: Instance | str | Path) -> Iterator[Source]:

@@ -15,7 +15,7 @@ from kvopt.methods.grammar import OF_ANSWER, MethodError, read_methods, refuse_n
 from kvopt.methods.method import Method
 from kvopt.runs.task import Task
 from kvopt.suites import Loaded, Section, Source, load
-from serving.choice import batch_time_of, rounds_only
+from serving.batch_time_choice import batch_time_of, rounds_only
 from serving.traces import TraceReport
 from support.text import printable
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
-from formulations.registry import RELAXED
+from formulations.formulation_registry import RELAXED
 from kvopt.store.row_files import ExportError
 from kvopt.store.row_files import read_rows as stored_rows
 from kvopt.suites import read_suite

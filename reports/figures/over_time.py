@@ -6,13 +6,13 @@ import numpy as np
 
 from reports.figures import style
 from reports.formulas import mean_gap_over_time
-from reports.run_traces import Timed
+from reports.run_traces import GapTraces
 
 _POINTS = 160
 _FIRST_SECOND = 0.05
 
 
-def over_time_figure(given: Timed) -> style.Drawing | None:
+def over_time_figure(given: GapTraces) -> style.Drawing | None:
     """Return the mean gap of each engine at time t, to the best known TEL and to its own bound.
 
     Before its first incumbent a run counts with a gap of 100 %.  The engines with the least mean

@@ -16,7 +16,7 @@ _PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
 def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Drawing:
     """Return the mean latency over the rate, and right of it goodput, or without an SLO mean TTFT.
 
-    The table has rows of ``serving.rates.rate_sweep``; seeds are averaged, bars show their
+    The table has rows of ``serving.rate_sweep.rate_sweep``; seeds are averaged, bars show their
     standard deviation. The shade is beyond every schedule.
     """
     table = table.assign(mean_ttft_s=table["mean_ttft_ms"].astype(float) / 1000)
@@ -71,7 +71,7 @@ def _shade(axes: Any, bound: pd.Series, end: float) -> None:
 
 
 def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
-    """Return p99 TTFT and p99 TPOT of ``serving.capacity`` runs over the output throughput.
+    """Return p99 TTFT and p99 TPOT of ``serving.capacity_search`` runs over the output throughput.
 
     Further right and lower is better; a rate is a point.
     """

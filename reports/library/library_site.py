@@ -20,7 +20,7 @@ from reports.page_parts import Links, ReportPage, Words
 from reports.pages.picture import Documents
 from reports.pages.report_pages import report_pages, slugs
 from reports.report_folder import FolderKind
-from reports.results import Results
+from reports.stored_results import Results
 from reports.table import Column, Table
 from reports.tables.library_values import library_table
 from support.progress import count_progress

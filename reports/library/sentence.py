@@ -9,7 +9,7 @@ from reports.freshness import age_text, origin
 from reports.nightly.night_rows import typed
 from reports.table import Table
 from reports.tables.library_values import CLASSES
-from reports.verdict import Name, Sentence
+from reports.verdict_sentences import Name, Sentence
 from support.text import plural
 
 #: Columns of a run's origin; the registry knows no machines.

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from reports.nightly.night_rows import RUN
-from reports.results import BestKnown, Results
+from reports.stored_results import BestKnown, Results
 
 #: Share by which a bound may be less than before: another processor may round its prices otherwise.
 BOUND_SLACK = 1e-4

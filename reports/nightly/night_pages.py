@@ -13,7 +13,7 @@ from reports.markdown import code, has_page, page_text, table_page, table_text
 from reports.nightly.compare import Comparison
 from reports.nightly.night_rows import TIMING
 from reports.page_parts import Part, ReportFigure, ReportPage
-from reports.results import BestKnown, Results
+from reports.stored_results import BestKnown, Results
 from reports.table import Table
 from support.text import plural
 

@@ -14,12 +14,12 @@ import pandas as pd
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.figures.style import try_drawing
 from reports.page_parts import ReportFigure
-from reports.pages.instance import InstancePage, make_page
+from reports.pages.instance_page import InstancePage, make_page
 from reports.pages.lines import PageLines
 from reports.pages.picture import STORED, Documents, Losing, Picture, draw_pictures
-from reports.results import Results
+from reports.stored_results import Results
 from reports.table import WORST_ON, Table
-from reports.verdict import Sentence
+from reports.verdict_sentences import Sentence
 from schedules.gap import gaps
 from support.progress import count_progress
 

@@ -15,7 +15,7 @@ from instances.batch_time import BatchTime
 from serving.batch_time import DEFAULT, read_batch_time
 from serving.bounds.certificate import PartRates, RateCertificate, rate_certificate_document
 from serving.bounds.loads import Room, alone, alone_bound, work_bound
-from serving.bounds.rates import best_rates
+from serving.bounds.price_ascent import best_rates
 
 #: Requests of a window, first and then.  Windows by arrival are priced one by one: large ones take
 #: many steps, and small ones do not see waiting for the window before.

@@ -25,7 +25,7 @@ from kvopt.store import StoreError
 from kvopt.store.location import store_files
 from kvopt.sweeps.sweep_inputs import Wishes
 from serving.batch_time import DEFAULT
-from serving.choice import (
+from serving.batch_time_choice import (
     describe_batch_time,
     describe_limits,
     read_wish,

@@ -10,7 +10,7 @@ from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_s
 from kvopt.commands import completion
 from kvopt.methods.grammar import OF_ANSWER
 from kvopt.project_paths import DEFAULT_STORE
-from serving.commands.deployment import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS, SLO_OPTION
+from serving.commands.deployment_arguments import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS, SLO_OPTION
 from serving.slo import read_slo
 from serving.traces.arguments import TRACE_OPTIONS
 from support.command import argument, join_options, option

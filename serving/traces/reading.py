@@ -19,13 +19,13 @@ from instances.instance_files import read_instance
 from instances.instance_names import IN_FOLDER, trace_file
 from serving.batch_time import DEFAULT, read_batch_time
 from serving.deployments import UNSTATED, EngineSettings
+from serving.traces.csv_reader import header_of
 from serving.traces.formats import Format, formats
 from serving.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
 from serving.traces.reader import Rows, shared_prefixes
 from serving.traces.records import WORDS_NOTE
 from serving.traces.report import Ints, Reason, Skipped, TraceError, TraceReport
 from serving.traces.stream import TraceStream, first_object
-from serving.traces.table import header_of
 from support.progress import count_progress
 from support.text import plural, printable, unknown_name
 

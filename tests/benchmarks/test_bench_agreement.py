@@ -15,7 +15,7 @@ from statistics import geometric_mean
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from formulations.registry import RELAXED, Formulation, formulations
+from formulations.formulation_registry import RELAXED, Formulation, formulations
 from instances import Instance
 from kvopt.methods.option_values import format_formulation
 from tests.engine_batch import Answer, solve_batch

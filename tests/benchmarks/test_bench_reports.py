@@ -12,7 +12,7 @@ from kvopt.best_known import known_values
 from reports.build import build_report
 from reports.nightly.__main__ import FOLDER, ROWS
 from reports.nightly.night_rows import read_rows
-from reports.results import Results
+from reports.stored_results import Results
 from tests.reports.synthetic import many
 
 CHROMIUM = Path("/usr/bin/chromium")

@@ -24,15 +24,15 @@ from kvopt.sweeps.plan import plan
 from reports import html, markdown
 from reports.nightly.night_rows import read_rows
 from reports.pages.report_pages import MOST_LOSING
-from serving import capacity as capacity_sweep
+from serving import capacity_search as capacity_sweep
 from serving import deployments
 from serving.bounds.loads import not_covered
 from serving.bounds.seconds import SMALL_SHARE, WINDOWS
-from serving.commands.capacity import main as capacity_command
+from serving.commands.capacity_command import main as capacity_command
 from serving.deployments import GPUS, MODELS, coefficients
 from serving.kv_memory import LLAMA2_70B_2XA100
 from serving.steadiness import LEAST, TOLERANCE
-from serving.traces import records, table
+from serving.traces import csv_reader, records
 from serving.waiting import HARDLY
 from tests.docs.pages import PAGES, ROOT, shown
 
@@ -184,7 +184,7 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
         r"A token read takes (\d+) ns.*? read (\d+) kB\. A token has (\d+) kB .*?([\d,]+) kB with",
         _token_read,
     ),
-    ("docs/traces.md", r"([\d,]+) rows of a CSV", lambda: [table._CHUNK]),
+    ("docs/traces.md", r"([\d,]+) rows of a CSV", lambda: [csv_reader._CHUNK]),
     ("docs/traces.md", r"([\d,]+) of JSON", lambda: [records._CHUNK]),
     ("kvopt/suites/README.md", r"\| (\d+) \| ([\d.]+) hours, `--jobs 1` \|", _open_hours),
     (

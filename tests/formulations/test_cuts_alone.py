@@ -16,8 +16,8 @@ import pytest
 import formulations.valid.windows as from_volumes
 from formulations.cp import _windows as plain
 from formulations.dp.forward import search
+from formulations.formulation_registry import RELAXED, formulations
 from formulations.lagrangian.starts import start_costs
-from formulations.registry import RELAXED, formulations
 from formulations.valid.groups import exclusive_groups, window_groups
 from formulations.valid.volumes import completion_bounds
 from formulations.valid.windows import Windows, start_windows

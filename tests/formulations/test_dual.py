@@ -8,7 +8,7 @@ import time
 import pytest
 from hypothesis import given, settings
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from instances import Instance
 from instances.families.chat_lognormal import generate
 from tests.engine_batch import solve_batch, start_afresh

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from instances import Instance, Request, read_instance
 from instances.families import am1, am2
 from tests.engine_batch import Answer, solve_batch

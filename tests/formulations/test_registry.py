@@ -10,7 +10,7 @@ from itertools import combinations
 import grimp
 import pytest
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from kvopt.methods.witness import _CODE, model_code
 
 
@@ -27,7 +27,8 @@ def test_what_is_built_depends_on_the_options() -> None:
 def test_listing_imports_no_solver() -> None:
     """Neither the registry nor solve.py's own modules load an engine, Pyomo or what is slow."""
     code = (
-        "import sys, kvopt.commands.solve; from formulations.registry import formulations; "
+        "import sys, kvopt.commands.solve\n"
+        "from formulations.formulation_registry import formulations\n"
         "formulations(); print([m for m in ('ortools', 'highspy', 'pyomo', 'numba', 'scipy') "
         "if m in sys.modules])"
     )

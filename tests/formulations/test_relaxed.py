@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from instances import Instance, Request, write_instance
 from kvopt.commands.solve import main
 from kvopt.methods.grammar import read_method

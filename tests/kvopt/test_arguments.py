@@ -12,8 +12,8 @@ import kvopt.best_known.prove
 import kvopt.commands.evaluate
 import kvopt.commands.solve
 import reports.build
-import serving.commands.memory
-import serving.commands.rates
+import serving.commands.memory_command
+import serving.commands.rates_command
 import serving.traces.convert
 from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.project_paths import PACKAGES
@@ -31,10 +31,10 @@ NUMBERS = {
     kvopt.commands.evaluate.main: sorted(
         ["jobs", "memory-limit", "seeds", "threads", "time-limit", "tp", *TRACE]
     ),
-    serving.commands.rates.main: sorted(
+    serving.commands.rates_command.main: sorted(
         {"arrivals", "jobs", "memory-limit", "seed", "seeds", "time-limit", "tp", *TRACE}
     ),
-    serving.commands.memory.main: ["gpus", "head-size", "kv-heads", "layers", "tp"],
+    serving.commands.memory_command.main: ["gpus", "head-size", "kv-heads", "layers", "tp"],
     serving.traces.convert.main: TRACE,
     kvopt.best_known.prove.main: ["each"],
     instances.generate.main: ["seed"],

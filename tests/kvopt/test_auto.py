@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from formulations.valid.windows import start_windows
 from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy

@@ -17,7 +17,7 @@ _SOLVE = """
 import importlib
 import time
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from kvopt.engines.job import Job
 from kvopt.runs.events import Report, event_line
 from tests.kvopt.test_engine_numbers import TWO

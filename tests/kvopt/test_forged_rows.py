@@ -29,7 +29,7 @@ from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from reports.build import main as build
 from reports.prepared_rows import prepare_rows
 from reports.references import collect_statements, find_references
-from reports.results import Results
+from reports.stored_results import Results
 from schedules import make_schedule
 from schedules.schedule import STATUSES
 from schedules.schedule_files import parse_schedule

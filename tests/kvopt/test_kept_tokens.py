@@ -23,7 +23,7 @@ from kvopt.sweeps.contradictions import alarms, run_summaries
 from reports.per_instance import average_seeds
 from reports.prepared_rows import prepare_rows
 from reports.references import collect_statements, find_references
-from reports.results import Results
+from reports.stored_results import Results
 from reports.tables.gaps import gaps_to_optimum
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
 from schedules.schedule import (

@@ -11,7 +11,7 @@ import kvopt.best_known.__main__
 import kvopt.commands.evaluate
 import kvopt.commands.solve
 import reports.build
-import serving.commands.rates
+import serving.commands.rates_command
 import serving.traces.convert
 from kvopt.store import Store
 from kvopt.store.location import LocationError, store_files
@@ -128,7 +128,7 @@ _COMMANDS: list[tuple[Command, str, str]] = [
         "--export --store --report",
     ),
     (
-        serving.commands.rates.main,
+        serving.commands.rates_command.main,
         "--memory 3000 --rates 1 --methods svf --store runs.sqlite",
         "--export --plot --store",
     ),
@@ -166,7 +166,7 @@ def test_no_output_replaces_the_input(
     [
         (kvopt.commands.solve.main, ["--policy", "svf", "--out", "/dev/full"], "--out /dev/full"),
         pytest.param(
-            serving.commands.rates.main,
+            serving.commands.rates_command.main,
             ["--rates", "1", "--methods", "svf", "--export", "full.csv", "--store", "r.sqlite"],
             "--export full.csv",
             marks=pytest.mark.slow("walks"),

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from heuristics.policy_registry import policies
 from heuristics.reference import references
 from kvopt.commands.main import main

@@ -8,7 +8,7 @@ import pytest
 
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import Certificate, read_certificate
-from formulations.choice import default_formulation
+from formulations.formulation_choice import default_formulation
 from formulations.valid.idle_gaps import parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance

@@ -18,7 +18,7 @@ from kvopt.runs.state import RunState
 from kvopt.runs.stated_optimum import find_dispute
 from kvopt.runs.task import Task
 from kvopt.sweeps.contradictions import RunSummary
-from reports.results import Results
+from reports.stored_results import Results
 from schedules import check_schedule, read_schedule
 from schedules.check import Verdict
 from schedules.schedule import KEEPS_TOKENS_NOTE

@@ -30,7 +30,7 @@ from kvopt.store.location import LocationError
 from kvopt.store.row_files import read_rows
 from reports.nightly import __main__ as nightly
 from schedules.schedule_files import parse_schedule
-from serving.commands import capacity, rates
+from serving.commands import capacity_command, rates_command
 from support.command import Command
 from tests.commands import run_command
 from tests.kvopt.sweep_tools import Patch, store_runs
@@ -212,8 +212,8 @@ READ_ONLY = [
         *READ_ONLY,
         (evaluate.main, "tiny_one_token", "--methods", "svf"),
         (evaluate.main, "leaderboard"),
-        (rates.main, "uniform", "--set", "n=2", "--rates", "1"),
-        (capacity.main, "uniform", "--set", "n=2", "--slo", "e2el:30s"),
+        (rates_command.main, "uniform", "--set", "n=2", "--rates", "1"),
+        (capacity_command.main, "uniform", "--set", "n=2", "--slo", "e2el:30s"),
     ],
     ids=lambda command: " ".join([command[0].name, *command[1:2]]),
 )

@@ -17,7 +17,7 @@ from kvopt.commands.solve import main as solve
 from kvopt.store.row_files import read_rows
 from kvopt.suites import SuiteError, load, read_suite
 from schedules.check_command import main as check
-from serving.commands.rates import main as rates
+from serving.commands.rates_command import main as rates
 from serving.traces import TraceError, TraceOptions
 from serving.traces.options import TraceOptionError
 from serving.traces.reading import read_trace

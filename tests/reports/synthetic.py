@@ -13,7 +13,7 @@ import pandas as pd
 from instances import Instance
 from kvopt.methods.witness import trusts_solver
 from kvopt.runs.row_columns import Record, row_columns
-from reports.results import Results
+from reports.stored_results import Results
 from reports.units import Unit
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from formulations.registry import RELAXED, formulations
+from formulations.formulation_registry import RELAXED, formulations
 from kvopt.commands import evaluate
 from kvopt.methods.option_values import format_formulation, read_formulation
 from kvopt.runs.row_columns import Record

@@ -22,7 +22,7 @@ from kvopt.store import Store
 from kvopt.store.row_files import export_rows
 from reports.build import build_report, main, make_report, report_texts
 from reports.page_parts import ReportPage
-from reports.results import Results
+from reports.stored_results import Results
 from schedules import make_schedule
 from tests.reports.folders import held
 from tests.reports.synthetic import frame, many, record, record_of
@@ -84,7 +84,7 @@ def test_same_rows_same_bytes(rows: pd.DataFrame, files: dict[str, str]) -> None
     assert report_texts(make_report(Results(shuffled), pages=3)) == files
     script = (
         "import hashlib, json; from reports.build import make_report, texts;"
-        "from reports.results import Results;"
+        "from reports.stored_results import Results;"
         "from tests.reports.synthetic import many;"
         "files = texts(make_report(Results(many(18, 12)), pages=3));"
         "print(hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest())"

@@ -6,7 +6,7 @@ import pytest
 
 from kvopt.runs.row_columns import Record
 from reports.compared import MOST_RANKED, Compared
-from reports.results import Results
+from reports.stored_results import Results
 from reports.table import write_most, write_share
 from reports.terminal_report import format_ranking
 from tests.reports.synthetic import frame, record, units_of

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from reports.build import build_report, make_report, report_texts
 from reports.markdown import table_text
 from reports.pages.report_pages import slugs
-from reports.results import Results
+from reports.stored_results import Results
 from reports.table import Column, Table
 from tests.reports.hostile import NAMES, hostile_records
 from tests.reports.synthetic import frame, record

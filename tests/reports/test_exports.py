@@ -17,7 +17,7 @@ from reports.exports import csv_table, latex, latex_table
 from reports.figures.parameter import parameter_figure
 from reports.per_instance import spread
 from reports.report_folder import MARKER
-from reports.results import Results
+from reports.stored_results import Results
 from reports.swept import by_family, curves
 from reports.table import Column, Table
 from tests.reports.hostile import hostile_records

@@ -11,7 +11,7 @@ import reports.nightly.__main__ as nightly
 from kvopt.store import Store
 from reports.build import build_report
 from reports.report_folder import MARKER, REPORT, check_place, list_text, write_files
-from reports.results import Results
+from reports.stored_results import Results
 from support.output_files import OutputError
 from tests.reports.folders import fill, held
 from tests.reports.synthetic import frame

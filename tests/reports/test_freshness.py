@@ -16,7 +16,7 @@ from reports.build import make_report, report_texts
 from reports.freshness import age_text, origin, origin_text, stale_rows, stated, to_be_stated
 from reports.nightly.night_pages import texts as nightly_texts
 from reports.nightly.night_rows import COLUMNS, read_rows, rows_text, typed
-from reports.results import Results
+from reports.stored_results import Results
 from tests.reports.synthetic import frame, record
 
 NOW = fingerprint(read_method("svf"))

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from reports.build import _parts
-from reports.results import Results
+from reports.stored_results import Results
 from reports.table import Table
 from reports.terminal_report import format_ranking
 from reports.units import is_adversarial
-from reports.verdict import verdict
+from reports.verdict_sentences import verdict
 from tests.reports.synthetic import frame, record, results_of
 
 pytestmark = pytest.mark.usefixtures("no_figures")

@@ -12,7 +12,7 @@ import pytest
 from kvopt.best_known import known_values, read_registry
 from reports.build import build_report
 from reports.library.library_site import library_pages
-from reports.results import Results
+from reports.stored_results import Results
 from tests.reports.folders import fill
 from tests.reports.hostile import NAMES, hostile_records
 from tests.reports.synthetic import frame, many

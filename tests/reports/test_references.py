@@ -9,10 +9,10 @@ import pytest
 
 from kvopt.methods.witness import engine_witness
 from kvopt.runs.row_columns import Record
-from reports.pages.instance import facts
+from reports.pages.instance_page import facts
 from reports.prepared_rows import prepare_rows
 from reports.references import collect_statements, find_references
-from reports.results import Results
+from reports.stored_results import Results
 from tests.reports.synthetic import digest, frame, record
 
 

@@ -28,7 +28,7 @@ from reports.nightly.__main__ import FOLDER, ROWS
 from reports.nightly.night_rows import read_rows
 from reports.prepared_rows import prepare_rows
 from reports.references import collect_statements, find_references
-from reports.results import Results
+from reports.stored_results import Results
 from reports.tables.listed import instance_table
 from schedules import make_schedule
 from schedules.evidence import CONTRADICTED, MISSTATED, VOLUMES

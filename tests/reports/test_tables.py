@@ -9,7 +9,7 @@ import pytest
 
 from reports.build import _parts, make_report
 from reports.profiles import common_costs
-from reports.results import Results
+from reports.stored_results import Results
 from reports.table import Table
 from reports.tables.serving_metrics import serving_table
 from schedules.schedule import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE

@@ -12,7 +12,7 @@ from instances.batch_time import NANOSECONDS
 from kvopt.runs.row_columns import Record
 from reports.build import make_report
 from reports.page_parts import ReportFigure
-from reports.results import Results
+from reports.stored_results import Results
 from reports.table import Table
 from reports.terminal_report import format_leaderboard
 from tests.reports.synthetic import frame, record, units_of

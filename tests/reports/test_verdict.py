@@ -17,7 +17,7 @@ from kvopt.methods.knowledge import knowledge, shown_method
 from kvopt.runs.row_columns import Record
 from reports.tables.leaderboard import leaderboards
 from reports.units import Unit
-from reports.verdict import verdict
+from reports.verdict_sentences import verdict
 from tests.reports.synthetic import record, units_of
 
 #: Told the outputs, online and offline; nothing; intervals; the file's; nothing and outside the

@@ -19,7 +19,7 @@ from kvopt.runs.execute import execute
 from kvopt.runs.task import Finished, Task
 from serving.batch_time import DEFAULT
 from serving.best_bound import KnownBound, best_bound, coverage, percent_left, share_left
-from serving.commands.rates import main as rates
+from serving.commands.rates_command import main as rates
 from tests.kvopt.sweep_tools import store_runs, task_of
 
 _TRACE = """\

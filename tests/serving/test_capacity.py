@@ -21,10 +21,10 @@ from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.sweeps.sweep_inputs import Wishes
 from schedules.clock.timeline import make_timeline
-from serving import capacity as module
+from serving import capacity_search as module
 from serving.batch_time import read_batch_time
-from serving.capacity import HIGHEST, LOWEST, Probe, capacity, largest_rate, stability_rate
-from serving.commands import capacity as command
+from serving.capacity_search import HIGHEST, LOWEST, Probe, capacity, largest_rate, stability_rate
+from serving.commands import capacity_command as command
 from serving.slo import Slo, read_slo
 from serving.steadiness import steadiness
 from tests.kvopt.conftest import Refused

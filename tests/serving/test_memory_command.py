@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from serving.batch_time import DEFAULT, read_batch_time
-from serving.commands.memory import main
+from serving.commands.memory_command import main
 from serving.kv_memory import (
     GB,
     GIB,

@@ -15,7 +15,7 @@ from kvopt.methods.grammar import ANSWER, read_methods
 from kvopt.suites import Section, read_source
 from kvopt.summary import answer_of
 from kvopt.sweeps.plan import plan
-from serving.commands.rates import main as rates
+from serving.commands.rates_command import main as rates
 from tests.kvopt.test_policies_table import BATCH, SIX
 
 pytestmark = pytest.mark.usefixtures("quick_bounds")

@@ -21,9 +21,9 @@ from kvopt.sweeps.sweep_inputs import Wishes
 from reports.figures.rate_figures import rates_figure
 from serving.batch_time import read_batch_time
 from serving.bounds.goodput import goodput_bound
-from serving.commands.rates import main as rates
-from serving.commands.rates import table_text
-from serving.rates import RatesError, rate_sweep, read_rates
+from serving.commands.rates_command import main as rates
+from serving.commands.rates_command import table_text
+from serving.rate_sweep import RatesError, rate_sweep, read_rates
 from serving.slo import read_slo
 from serving.traces import TraceOptions
 from serving.traces.reading import read_trace
@@ -132,7 +132,7 @@ def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.M
     table, _, wrong = asked(slo=read_slo("e2el:9s"))
     assert wrong == []
     assert (table["goodput"] <= table["bound_goodput"]).all()
-    monkeypatch.setattr("serving.rates.goodput_bound", lambda *_: 0.5)
+    monkeypatch.setattr("serving.rate_sweep.goodput_bound", lambda *_: 0.5)
     table, _, wrong = asked(slo=read_slo("e2el:9s"))
     runs = {line.partition(": goodput ")[0] for line in wrong}
     assert runs == {f"{method} on six_rate2" for method in table["method"]}

@@ -21,11 +21,11 @@ from kvopt.runs.task import Task
 from kvopt.store import Store
 from kvopt.store.row_files import read_rows
 from reports.build import make_report, report_texts
-from reports.results import Results
+from reports.stored_results import Results
 from schedules import read_schedule
 from schedules.schedule import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from serving.batch_time import DEFAULT
-from serving.commands.rates import main as rates
+from serving.commands.rates_command import main as rates
 from serving.metrics import METRICS
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import summary_of

@@ -16,7 +16,7 @@ from kvopt.result import Result
 from kvopt.sweeps.sweep_inputs import Wishes
 from serving.batch_time import read_batch_time
 from serving.best_bound import KnownBound
-from serving.rates import rate_sweep
+from serving.rate_sweep import rate_sweep
 from serving.waiting import no_request_waits
 from tests.oracles.real_time_brute_force import Moves, least_total_latency
 

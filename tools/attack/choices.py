@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from formulations.registry import FormulationOption, formulations
+from formulations.formulation_registry import FormulationOption, formulations
 from heuristics.policy import Choice, Parameter
 from heuristics.policy_registry import policies
 from instances import Instance

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from heuristics.policy_registry import policies
 from instances import Instance, Request
 from kvopt.methods.grammar import read_method, with_prediction

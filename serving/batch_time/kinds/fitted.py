@@ -170,10 +170,10 @@ def nonnegative(factors: Rows, measured: Rows, weights: Rows) -> Rows:
 def _read(path: str) -> Rows:
     """Return prefill, decode, kv, seconds and square of each row, shape (rows, 5)."""
     # A batch time by numbers needs no reader of traces.
+    from serving.traces.csv_reader import columns_of, header_of
     from serving.traces.numbers import exact
     from serving.traces.report import TraceError
     from serving.traces.stream import TraceStream
-    from serving.traces.table import columns_of, header_of
 
     rows = []
     try:

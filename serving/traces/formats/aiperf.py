@@ -10,11 +10,11 @@ profile_export_aiperf.json, has totals only.
 from typing import Any
 
 from serving.deployments import UNSTATED, EngineSettings
+from serving.traces.benchmark_results import ResultReader, TimedRequest, at, time_between
 from serving.traces.numbers import MILLISECONDS, SECONDS, Numbers
 from serving.traces.reader import read_times
 from serving.traces.records import records_of
 from serving.traces.report import Reason
-from serving.traces.results import ResultReader, Timed, at, time_between
 from serving.traces.stream import TraceStream
 
 _NANOSECONDS, _MICROSECONDS = Numbers("nanoseconds", 1), Numbers("microseconds", 1000)
@@ -35,7 +35,9 @@ class RecordsReader(ResultReader):
         """Check if it begins as a record, or as the file of totals."""
         return super().claims(head) or self.names(head) >= _TOTALS
 
-    def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
+    def read(
+        self, stream: TraceStream, run: int | None
+    ) -> tuple[list[TimedRequest], EngineSettings]:
         """Return the requests; the engine is not stated."""
         del run
         if self.names(stream.head) >= _TOTALS:
@@ -52,7 +54,7 @@ class RecordsReader(ResultReader):
                 reason = Reason.FAILED
             prompt, output = (at(metrics, f"{each}_sequence_length", "value") for each in _LENGTHS)
             first, last = (_time(at(metrics, key)) for key in _ENDS)
-            found.append(Timed(row, prompt, output, start, first, last, reason))
+            found.append(TimedRequest(row, prompt, output, start, first, last, reason))
         return found, UNSTATED
 
 

@@ -6,8 +6,8 @@ Azure/AzurePublicDataset).  2023 writes ``2023-11-16 10:00:00.0000000``, seven d
 multimodal trace of 2025 has a column NumImages too; its images are not counted as tokens.
 """
 
+from serving.traces.csv_reader import TableReader
 from serving.traces.numbers import Dates
-from serving.traces.table import TableReader
 
 READER = TableReader(
     prompt="ContextTokens", output="GeneratedTokens", time="TIMESTAMP", unit=Dates()

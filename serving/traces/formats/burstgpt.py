@@ -5,8 +5,8 @@ Columns ``Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type``
 the first midnight.
 """
 
+from serving.traces.csv_reader import TableReader
 from serving.traces.numbers import SECONDS
-from serving.traces.table import TableReader
 
 READER = TableReader(
     prompt="Request tokens", output="Response tokens", time="Timestamp", unit=SECONDS, failures=True

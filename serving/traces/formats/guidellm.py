@@ -8,11 +8,18 @@ Rows count over the three lists.  A sweep has several runs: one is chosen by its
 """
 
 from serving.deployments import EngineSettings
+from serving.traces.benchmark_results import (
+    ResultReader,
+    TimedRequest,
+    at,
+    chosen,
+    text_at,
+    time_between,
+)
 from serving.traces.numbers import SECONDS
 from serving.traces.reader import read_times
 from serving.traces.records import objects_of
 from serving.traces.report import Reason
-from serving.traces.results import ResultReader, Timed, at, chosen, text_at, time_between
 from serving.traces.stream import TraceStream
 
 _STATUS = ("successful", "incomplete", "errored")
@@ -27,14 +34,16 @@ class GuideReader(ResultReader):
     expects = ("metadata", "benchmarks")
     units = f"{start}: seconds"
 
-    def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
+    def read(
+        self, stream: TraceStream, run: int | None
+    ) -> tuple[list[TimedRequest], EngineSettings]:
         """Return the requests of all three lists, and the model."""
         runs = at(objects_of(stream)[0], "benchmarks")
         if not isinstance(runs, list):
             stream.refuse("expected a list benchmarks, found none")
         labels = [text_at(each, "config", "strategy", "type_") for each in runs]
         report = chosen(stream, runs, run, labels)
-        found: list[Timed] = []
+        found: list[TimedRequest] = []
         for status in _STATUS:
             listed = at(report, "requests", status)
             if not isinstance(listed, list):
@@ -49,7 +58,7 @@ class GuideReader(ResultReader):
                 prompt, output = at(request, "prompt_tokens"), at(request, "output_tokens")
                 first, last = (time_between(start, at(times, key), SECONDS) for key in _ENDS)
                 reason = Reason.NONE if status == _STATUS[0] else Reason.FAILED
-                found.append(Timed(row, prompt, output, start, first, last, reason))
+                found.append(TimedRequest(row, prompt, output, start, first, last, reason))
         return found, EngineSettings(model=text_at(report, "config", "backend", "model"))
 
 

@@ -9,10 +9,10 @@ the difference of the clocks.  The other file has the engine's settings.
 from pathlib import Path
 
 from serving.deployments import UNSTATED, EngineSettings
+from serving.traces.benchmark_results import ResultReader, TimedRequest, at, text_at, time_between
 from serving.traces.numbers import SECONDS
 from serving.traces.reader import read_times
 from serving.traces.records import objects_of, records_of
-from serving.traces.results import ResultReader, Timed, at, text_at, time_between
 from serving.traces.stream import TraceStream
 from support.text import printable
 
@@ -26,7 +26,9 @@ class RecordedReader(ResultReader):
     expects = ("input_toks", "output_toks", *_ENDS, "queued_ts", start)
     units = f"{start}: seconds"
 
-    def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
+    def read(
+        self, stream: TraceStream, run: int | None
+    ) -> tuple[list[TimedRequest], EngineSettings]:
         """Return the requests, with the wall clock's arrivals."""
         del run
         listed = [*records_of(stream)]
@@ -45,7 +47,7 @@ class RecordedReader(ResultReader):
         for (row, record), arrival in zip(listed, arrivals, strict=True):
             first, last = (time_between(arrival + lag, record.get(key), SECONDS) for key in _ENDS)
             prompt, output = record.get("input_toks"), record.get("output_toks")
-            requests.append(Timed(row, prompt, output, arrival, first, last))
+            requests.append(TimedRequest(row, prompt, output, arrival, first, last))
         path = stream.path.with_name("meta.json")
         return requests, _settings(path) if path.is_file() else UNSTATED
 

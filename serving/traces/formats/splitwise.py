@@ -4,8 +4,8 @@ Columns ``request_id,request_type,application_id,arrival_timestamp,batch_size,pr
 token_size`` (traces of Mutinifni/splitwise-sim); a row is one request, whatever its batch_size.
 """
 
+from serving.traces.csv_reader import TableReader
 from serving.traces.numbers import SECONDS
-from serving.traces.table import TableReader
 
 READER = TableReader(
     prompt="prompt_size", output="token_size", time="arrival_timestamp", unit=SECONDS

@@ -4,8 +4,8 @@ Columns ``arrived_at,num_prefill_tokens,num_decode_tokens`` (data/processed_trac
 microsoft/vidur).
 """
 
+from serving.traces.csv_reader import TableReader
 from serving.traces.numbers import SECONDS
-from serving.traces.table import TableReader
 
 READER = TableReader(
     prompt="num_prefill_tokens", output="num_decode_tokens", time="arrived_at", unit=SECONDS

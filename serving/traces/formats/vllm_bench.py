@@ -18,11 +18,11 @@ from typing import Any
 from instances.batch_time import NANOSECONDS
 from instances.instance import MAX_SECONDS
 from serving.deployments import EngineSettings
+from serving.traces.benchmark_results import ResultReader, TimedRequest, chosen, text_at
 from serving.traces.numbers import SECONDS
 from serving.traces.reader import read_times
 from serving.traces.records import objects_of
 from serving.traces.report import Reason
-from serving.traces.results import ResultReader, Timed, chosen, text_at
 from serving.traces.stream import TraceStream
 from support.text import printable
 
@@ -49,7 +49,9 @@ class BenchReader(ResultReader):
         known = bool(names & set(self.expects)) or len(names & _TOTALS) >= _FEWEST
         return head.lstrip()[:1] == "{" and known
 
-    def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
+    def read(
+        self, stream: TraceStream, run: int | None
+    ) -> tuple[list[TimedRequest], EngineSettings]:
         """Return the requests, and the model."""
         results = objects_of(stream)
         result = chosen(stream, results, run, [*map(_label, results)])
@@ -68,7 +70,7 @@ class BenchReader(ResultReader):
         firsts, lasts = _measured(stream, numbers, lists)
         failed = [Reason.FAILED if e else Reason.NONE for e in lists.get(_ERRORS, [""] * n)]
         columns = (numbers, lists[_PROMPTS], lists[_OUTPUTS], starts, firsts, lasts, failed)
-        return [*map(Timed, *columns)], EngineSettings(model=text_at(result, "model_id"))
+        return [*map(TimedRequest, *columns)], EngineSettings(model=text_at(result, "model_id"))
 
 
 def _measured(

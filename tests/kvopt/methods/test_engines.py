@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from formulations.registry import formulations
+from formulations.formulation_registry import formulations
 from heuristics.policy_registry import policies
 from kvopt.commands import evaluate, solve
 from kvopt.commands.listing import listing

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.registry import RELAXED, FormulationOption, formulations
+from formulations.formulation_registry import RELAXED, FormulationOption, formulations
 from heuristics.policy import Choice, Parameter
 from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS

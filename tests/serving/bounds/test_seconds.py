@@ -25,7 +25,7 @@ from serving.bounds.certificate import (
 )
 from serving.bounds.guide import guide
 from serving.bounds.loads import Room, alone, alone_bound, floor_sum, not_covered, work_bound
-from serving.bounds.rates import best_rates
+from serving.bounds.price_ascent import best_rates
 from serving.bounds.seconds import SecondsBound, bound_in_seconds
 from tests.oracles.draws import instance_of
 from tests.oracles.real_time_brute_force import Coefficients, Moves, least_total_latency

@@ -191,7 +191,7 @@ def test_a_new_file_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     formats.cache_clear()
     try:
         (tmp_path / "one_more.py").write_text(
-            '"""One more."""\nfrom serving.traces.table import TableReader\n'
+            '"""One more."""\nfrom serving.traces.csv_reader import TableReader\n'
             'READER = TableReader(prompt="in", output="out")\n'
         )
         trace = tmp_path / "mine.csv"

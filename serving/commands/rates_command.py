@@ -11,7 +11,7 @@ from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import read_methods
 from kvopt.store.row_files import frame_csv
 from serving.best_bound import coverage, percent_left
-from serving.commands.deployment import deploy
+from serving.commands.deployment_arguments import deploy
 from serving.commands.workload import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -25,7 +25,7 @@ from serving.commands.workload import (
     write_results,
 )
 from serving.commands.workload_arguments import RATES
-from serving.rates import of_methods, rate_sweep, read_rates
+from serving.rate_sweep import of_methods, rate_sweep, read_rates
 from support.command import CommandOptions
 from support.usage import UsageError, complain
 

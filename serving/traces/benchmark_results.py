@@ -19,7 +19,7 @@ from serving.traces.stream import TraceStream
 from support.text import printable
 
 
-class Timed(NamedTuple):
+class TimedRequest(NamedTuple):
     """A request: its row, its lengths as written, and nanoseconds.
 
     The start counts from any origin, None in all rows of a file without starts.  The first and the
@@ -69,7 +69,9 @@ class ResultReader(Reader):
         yield replace(found, settings=settings, notes=notes, lacks="" if timed else self.start)
 
     @abstractmethod
-    def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
+    def read(
+        self, stream: TraceStream, run: int | None
+    ) -> tuple[list[TimedRequest], EngineSettings]:
         """Return a run's requests in the file's order, and the engine's settings."""
 
 

@@ -24,8 +24,8 @@ from kvopt.sweeps.sweep_inputs import Wishes, with_wishes
 from schedules.clock.timeline import make_timeline
 from schedules.schedule_files import parse_schedule
 from serving.batch_time import DEFAULT, read_batch_time
+from serving.batch_time_choice import refuse_rounds_only
 from serving.bounds.loads import PICOSECONDS, Room, not_covered, work
-from serving.choice import refuse_rounds_only
 from serving.metrics import good, serving
 from serving.slo import Slo
 from serving.steadiness import behind_warm_up, steadiness

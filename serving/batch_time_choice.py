@@ -7,7 +7,7 @@ from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError
 from kvopt.methods.method import Method
 from serving.batch_time import DEFAULT, read_batch_time
-from serving.batch_time.registry import limited
+from serving.batch_time.batch_time_names import limited
 from serving.deployments import GPUS
 from serving.traces import TraceReport
 from support.text import one_line

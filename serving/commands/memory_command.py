@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from serving.commands.deployment import DEPLOYMENT_OPTIONS, named_deployment
+from serving.commands.deployment_arguments import DEPLOYMENT_OPTIONS, named_deployment
 from serving.deployments import engine_limits
 from serving.kv_memory import GB, GIB, KvMemory, on_the_published
 from support.command import Command, CommandOptions, option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from formulations.registry import Kind
+from formulations.formulation_registry import Kind
 from formulations.valid.windows import start_windows
 from instances import Instance
 

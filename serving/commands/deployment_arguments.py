@@ -11,7 +11,13 @@ from instances.batch_time import BatchTime
 from kvopt.checked_numbers import read_count
 from kvopt.commands import completion
 from serving.batch_time import DEFAULT
-from serving.choice import InSecondsError, batch_time_of, read_wish, too_late, with_limits
+from serving.batch_time_choice import (
+    InSecondsError,
+    batch_time_of,
+    read_wish,
+    too_late,
+    with_limits,
+)
 from serving.deployments import GPUS, MODELS, Deployment, DeploymentError, deployment
 from serving.slo import read_slo
 from serving.traces import TraceReport

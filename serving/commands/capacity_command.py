@@ -15,8 +15,8 @@ from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import only_bounds
 from kvopt.store.row_files import frame_csv
 from serving.bounds.loads import not_covered
-from serving.capacity import Probe, capacity, stability_rate
-from serving.commands.deployment import deploy
+from serving.capacity_search import Probe, capacity, stability_rate
+from serving.commands.deployment_arguments import deploy
 from serving.commands.workload import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,

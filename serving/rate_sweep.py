@@ -29,9 +29,9 @@ from schedules.clock.timeline import make_timeline
 from schedules.evidence import bounds_hold
 from schedules.schedule_files import parse_schedule
 from serving.answer import Answer, MethodTotal, answer_on, marked
+from serving.batch_time_choice import refuse_rounds_only
 from serving.best_bound import KnownBound, best_bound, share_left
 from serving.bounds.goodput import goodput_bound
-from serving.choice import refuse_rounds_only
 from serving.metrics import METRICS, goodput
 from serving.slo import Slo
 from serving.steadiness import steadiness
