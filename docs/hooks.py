@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
 
-from support.text import glue_units
+from support.message_text import glue_units
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

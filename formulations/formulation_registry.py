@@ -18,8 +18,8 @@ from formulations.bounds.computed_bound import ComputedBound
 from formulations.cp.constraint_program import ConstraintProgram
 from formulations.dp.exact_search import ExactSearch
 from formulations.mip.integer_program import IntegerProgram
-from support.checkout import ROOT
 from support.module_objects import read_summary
+from support.project_root import ROOT
 
 _FOLDERS = (
     "formulations/bounds", "formulations/cp", "formulations/dp", "formulations/mip",

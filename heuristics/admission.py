@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heuristics import kernel_compiler
+from heuristics.equal_rounds import pass_rounds
 from heuristics.kernel_compiler import kernel
 from heuristics.policy import UNIT_ROUND, Ints
-from heuristics.stretches import pass_rounds
 from instances.batch_time import BatchTime
 
 #: A sequence of integers of shape (n,): a list, or an array of 64-bit integers.
@@ -41,7 +41,7 @@ class RankedLine(NamedTuple):
     by_arrival: Column
 
 
-class Active(NamedTuple):
+class ActiveRequests(NamedTuple):
     """The active requests, at places low..high−1, sorted by ``ends``."""
 
     #: Round in which each is believed to complete.
@@ -52,7 +52,7 @@ class Active(NamedTuple):
     ids: Column
 
 
-class Clocked(NamedTuple):
+class ClockArrays(NamedTuple):
     """Arrays that the kernel fills: start rounds, completions (ns), and late beginnings."""
 
     #: One a request, shape (n,).
@@ -279,15 +279,15 @@ def starts_in_time(
     coefficients = batch_time.coefficients
     if kernel_compiler.compiling_pays(n) and _fits_64_bits(columns, memory, batch_time):
         late, filled = _run_compiled(columns, line, memory, passes, coefficients)
-        filled = Clocked(*(column.tolist() for column in filled))
+        filled = ClockArrays(*(column.tolist() for column in filled))
     else:
-        filled = Clocked(*([0] * n for _ in range(4)))
+        filled = ClockArrays(*([0] * n for _ in range(4)))
         late = serve_in_order(
             Requests(*(column.tolist() for column in columns)),
             RankedLine(*(column.tolist() for column in line)),
             memory,
             passes,
-            Active([0] * n, [0] * n, [0] * n),
+            ActiveRequests([0] * n, [0] * n, [0] * n),
             coefficients,
             filled,
         )
@@ -297,9 +297,9 @@ def starts_in_time(
 
 def _run_compiled(
     columns: Requests, line: RankedLine, memory: int, passes: int, coefficients: tuple[int, ...]
-) -> tuple[int, Clocked]:
+) -> tuple[int, ClockArrays]:
     zeros = [np.zeros(len(line.by_rank), np.int64) for _ in range(7)]
-    active, filled = Active(*zeros[:3]), Clocked(*zeros[3:])
+    active, filled = ActiveRequests(*zeros[:3]), ClockArrays(*zeros[3:])
     run = kernel_compiler.compiled(serve_in_order)
     numbers = np.int64(memory), np.int64(passes)
     return run(columns, line, *numbers, active, coefficients, filled), filled

@@ -46,7 +46,7 @@ BLOCK = 5
 DENSE_STARTS, DENSE_ROUNDS = 16, 128
 
 
-class Walk(NamedTuple):
+class ListWalk(NamedTuple):
     """A list and its schedule."""
 
     #: Positions of the requests in list order, shape (n,).
@@ -62,7 +62,7 @@ class Walk(NamedTuple):
     waits: Ints
 
 
-class Trial(NamedTuple):
+class DecodedList(NamedTuple):
     """Arrays that a decoding fills."""
 
     #: Rounds, by place in the list, shape (n,).
@@ -75,7 +75,7 @@ class Trial(NamedTuple):
     tokens: Ints
 
 
-class Sizes(NamedTuple):
+class RequestsBySize(NamedTuple):
     """The requests by size, once by output and then prompt, once by prompt and then output."""
 
     #: Positions of the requests in these orders, shape (2, n).
@@ -95,10 +95,10 @@ class MoveRules(NamedTuple):
     #: Places after the last change up to which a list may have fallen behind.
     wide: int
     #: The requests by size.
-    sizes: Sizes
+    sizes: RequestsBySize
 
 
-class Columns(NamedTuple):
+class RequestColumns(NamedTuple):
     """Arrivals (rounds), prompts and outputs (tokens) of the requests, each of shape (n,)."""
 
     arrivals: Ints

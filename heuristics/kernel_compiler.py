@@ -1,7 +1,7 @@
 """Kernels: plain functions that run interpreted on lists, or compiled by numba on arrays.
 
 A small instance runs them as they stand, so that a short command never imports a compiler.
-Kernels that are compiled for a large one stay on the disk (``support.compiling``).
+Kernels that are compiled for a large one stay on the disk (``support.kernel_cache``).
 
 Kernels that make nothing, but fill the arrays of their callers, are compiled without numba's
 runtime for memory, which counts references by atomic steps, and are put into their callers.
@@ -64,7 +64,7 @@ def compiled(function: _Function) -> _Function:
     """Return a kernel as numba compiles it, or finds it compiled; the compiler is imported here."""
     from numba.extending import register_jitable
 
-    from support.compiling import compile_kernel
+    from support.kernel_cache import compile_kernel
 
     while _plain:
         other = _plain.pop()

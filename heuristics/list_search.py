@@ -23,7 +23,7 @@ import numpy as np
 
 from heuristics import annealing, gap_filling
 from heuristics.admission import Requests, starts_in_order
-from heuristics.annealing import Columns, MoveRules, Sizes, Trial, Walk
+from heuristics.annealing import DecodedList, ListWalk, MoveRules, RequestColumns, RequestsBySize
 from heuristics.gap_filling import BLOCK
 from heuristics.kernel_compiler import compiled
 from heuristics.policy import Ints
@@ -64,7 +64,7 @@ PACES = tuple(0.1 * k for k in range(17))
 _ANY = 1 << 61
 
 
-class Budget:
+class SearchBudget:
     """Budget of a search: seconds, or moves."""
 
     def __init__(self, *, seconds: float | None = None, moves: int | None = None) -> None:
@@ -98,12 +98,12 @@ class Budget:
             self.rate = min(2 * self.rate, max(self.rate / 4, moves / max(seconds, 1e-6)))
 
 
-class Search:
+class ListSearch:
     """A list that is being improved."""
 
     def __init__(
         self,
-        columns: Columns,
+        columns: RequestColumns,
         memory: int,
         starts: Ints,
         *,
@@ -114,7 +114,7 @@ class Search:
     ) -> None:
         """Begin with a feasible schedule: ``starts`` by request, shape (n,)."""
         self._as_run: Callable[..., Any] = compiled if compile_it else lambda function: function
-        self._columns = Columns(*(np.ascontiguousarray(each, np.int64) for each in columns))
+        self._columns = RequestColumns(*(np.ascontiguousarray(each, np.int64) for each in columns))
         self._memory = int(memory)
         n = len(starts)
         # Most of many requests start in the first rounds, where exchanges win little and cost much.
@@ -123,7 +123,7 @@ class Search:
         self._rules = MoveRules(*shares, by_time, WIDE, _sizes(self._columns))
         self._state = np.array([seed], dtype=np.uint64)
         self._trial = _spaces(self._columns, self._memory, starts)
-        self._walk = Walk(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1)))
+        self._walk = ListWalk(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1)))
         self._best = tuple(self._walk.order.copy() for _ in range(3))
         self._totals = np.zeros(4, np.int64)
         self._totals[1] = _ANY
@@ -185,7 +185,7 @@ class Search:
         starts[self._best[0]] = self._best[2]
         return starts
 
-    def pass_over(self, order: Ints, budget: Budget) -> None:
+    def pass_over(self, order: Ints, budget: SearchBudget) -> None:
         """Go on from the best schedule of admission in an order with 1, 2, 4 ... passes a round."""
         requests = Requests(*self._columns, self._columns.outputs)
         for power in range(len(order).bit_length()):
@@ -211,7 +211,7 @@ class Search:
         self.load(starts)
 
 
-def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
+def _spaces(columns: RequestColumns, memory: int, starts: Ints) -> DecodedList:
     """Return what decoding fills; tokens by time only where many requests run at once."""
     n, outputs = len(starts), columns.outputs
     # Every active request holds at least its prompt and one token.
@@ -224,7 +224,7 @@ def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
     dense = running >= DENSE_FROM * float(outputs.mean()) and rounds <= ROUNDS_UP_TO
     tokens = np.zeros(rounds if dense else 0, np.int32)
     by_end = np.zeros((2, width), np.int64)
-    return Trial(np.zeros(n, np.int64), by_end[0], by_end[1], tokens)
+    return DecodedList(np.zeros(n, np.int64), by_end[0], by_end[1], tokens)
 
 
 def _shares(n: int) -> tuple[float, float]:
@@ -235,14 +235,14 @@ def _shares(n: int) -> tuple[float, float]:
     return DELAYED_LARGE, SIMILAR * fewer**2
 
 
-def _sizes(columns: Columns) -> Sizes:
+def _sizes(columns: RequestColumns) -> RequestsBySize:
     """Return the requests by output and by prompt."""
     keys = ((columns.prompts, columns.outputs), (columns.outputs, columns.prompts))
     requests = np.array([np.lexsort(each) for each in keys], dtype=np.int64)
-    return Sizes(requests, np.argsort(requests, axis=1).astype(np.int64))
+    return RequestsBySize(requests, np.argsort(requests, axis=1).astype(np.int64))
 
 
-def fits_in_words(columns: Columns, starts: Ints) -> bool:
+def fits_in_words(columns: RequestColumns, starts: Ints) -> bool:
     """Return whether no sum of a search can exceed 64 bits.
 
     A list is dropped where its total exceeds a threshold, a few temperatures above the first one;
@@ -255,7 +255,7 @@ def fits_in_words(columns: Columns, starts: Ints) -> bool:
 
 
 def search_lists(
-    search: Search, budget: Budget, latency: float, on_better: Callable[[], None]
+    search: ListSearch, budget: SearchBudget, latency: float, on_better: Callable[[], None]
 ) -> None:
     """Anneal until the budget is spent; ``latency`` is the mean one (rounds) of the beginning."""
     shortest = CYCLE_MOVES * len(search.best_order)
@@ -286,7 +286,11 @@ def luby(k: int) -> int:
 
 
 def _cycle(
-    search: Search, budget: Budget, temperature: float, size: float, on_better: Callable[[], None]
+    search: ListSearch,
+    budget: SearchBudget,
+    temperature: float,
+    size: float,
+    on_better: Callable[[], None],
 ) -> int:
     """Anneal from a temperature down, over a size in the budget's measure; return the least Σ."""
     spent, least = budget.spent, search.total
@@ -304,10 +308,10 @@ def _cycle(
 
 
 def improve_starts(
-    columns: Columns,
+    columns: RequestColumns,
     memory: int,
     starts: Ints,
-    budget: Budget,
+    budget: SearchBudget,
     *,
     order: Ints | None = None,
     seed: int,
@@ -323,7 +327,7 @@ def improve_starts(
     """
     if len(starts) < 2 or budget.size <= 0 or not fits_in_words(columns, starts):
         return starts, np.argsort(starts, kind="stable") if order is None else order
-    search = Search(
+    search = ListSearch(
         columns, memory, starts, order=order, seed=seed, delays=delays, compile_it=compile_it
     )
     known = search.best_total
@@ -344,7 +348,7 @@ def improve_starts(
     return search.best(), search.best_order
 
 
-def _begin(search: Search, columns: Columns, starts: Ints, budget: Budget) -> None:
+def _begin(search: ListSearch, columns: RequestColumns, starts: Ints, budget: SearchBudget) -> None:
     """Find the first schedules, and go on from the paced one, where annealing ends better."""
     volume = by_volume(columns)
     search.pace(np.argsort(starts, kind="stable") if columns.arrivals.any() else volume)
@@ -354,17 +358,17 @@ def _begin(search: Search, columns: Columns, starts: Ints, budget: Budget) -> No
     search.load(paced)
 
 
-def columns_of(instance: Instance) -> Columns:
+def columns_of(instance: Instance) -> RequestColumns:
     """Return arrivals, prompts and outputs."""
-    return Columns(instance.arrivals, instance.prompts, instance.outputs)
+    return RequestColumns(instance.arrivals, instance.prompts, instance.outputs)
 
 
-def by_volume(columns: Columns) -> Ints:
+def by_volume(columns: RequestColumns) -> Ints:
     """Return the requests by volume, smallest first."""
     return np.argsort(_volumes(columns), kind="stable")
 
 
-def _volumes(columns: Columns) -> Any:
+def _volumes(columns: RequestColumns) -> Any:
     outputs = columns.outputs.astype(np.float64)
     return outputs * (columns.prompts + 0.5 * (outputs + 1))
 
@@ -373,7 +377,7 @@ def compile_kernels() -> None:
     """Compile what the search runs."""
     requests = tuple(Request(i, 0, 1, 1 + i) for i in range(3))
     instance = Instance("three", 6, requests)
-    search = Search(columns_of(instance), 6, np.array([0, 2, 5]), seed=0)
+    search = ListSearch(columns_of(instance), 6, np.array([0, 2, 5]), seed=0)
     search.pace(np.arange(3))
     search.anneal(1, 1.0)
     search.polish()

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heuristics.arrival_queue import exact_fraction
 from heuristics.policy import Ints, NotApplicableError, Parameter, Values
-from heuristics.queues import exact_fraction
 from instances import Instance
 
 #: Keeps the draws of a prediction apart from those of a policy with the same seed.

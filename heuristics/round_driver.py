@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from heuristics.equal_rounds import pass_rounds
 from heuristics.policy import UNIT_ROUND, NotApplicableError, Rules
-from heuristics.stretches import pass_rounds
 from instances.batch_time import BatchTime
 
 #: Later than all times.
@@ -53,7 +53,7 @@ class Segment(NamedTuple):
 
 
 @dataclass
-class Trace:
+class RoundTrace:
     """Trace of a run: segments of each request, and its completion."""
 
     segments: list[list[Segment]]
@@ -99,7 +99,7 @@ def drive(
     *,
     batch_time: BatchTime | None = None,
     keeps_tokens: bool = False,
-) -> Trace:
+) -> RoundTrace:
     """Run rules until every request is complete.
 
     The arrivals are rounds, or nanoseconds with a batch time; a request is visible to the first
@@ -134,7 +134,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         n = len(self.outputs)
-        self.trace = Trace([[] for _ in range(n)], [0] * n, [0] * n)
+        self.trace = RoundTrace([[] for _ in range(n)], [0] * n, [0] * n)
         self.unfinished = n
         self.time = self._ended = 0
         self.waiting: set[int] = set()

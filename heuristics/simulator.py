@@ -25,7 +25,7 @@ from heuristics.policy import (
     Values,
 )
 from heuristics.predictions import Prediction, predict
-from heuristics.round_driver import Trace, drive
+from heuristics.round_driver import RoundTrace, drive
 from instances import Instance
 from instances.batch_time import BatchTime
 from schedules import Clock, Schedule, make_schedule
@@ -39,7 +39,7 @@ class AdviceError(Exception):
 
 
 @dataclass(frozen=True)
-class Setting:
+class RunSetting:
     """Everything besides policy and instance that a run depends on."""
 
     values: Values | None = None
@@ -55,11 +55,11 @@ class Setting:
     """Length of a round, for instances in seconds; None for instances in rounds."""
 
 
-DEFAULT_SETTING = Setting()
+DEFAULT_SETTING = RunSetting()
 
 
 def run_policy(
-    policy: Policy, instance: Instance, setting: Setting = DEFAULT_SETTING, method: str = ""
+    policy: Policy, instance: Instance, setting: RunSetting = DEFAULT_SETTING, method: str = ""
 ) -> Schedule:
     """Return the schedule that a policy makes of an instance, in unit rounds or in real time.
 
@@ -115,7 +115,7 @@ def _run_by_rounds(
     return _schedule_of(trace, instance, method, known.batch_time if timed else None, late)
 
 
-def _order_of(policy: Policy, known: Known, setting: Setting) -> Ints | None:
+def _order_of(policy: Policy, known: Known, setting: RunSetting) -> Ints | None:
     """Return the order in which a policy takes requests, None if it has none for the whole run."""
     arrive = known.arrivals.any()
     if isinstance(policy, ListPolicy):
@@ -142,7 +142,7 @@ def policy_generator(seed: int) -> np.random.Generator:
     return np.random.default_rng([_STREAM, seed])
 
 
-def _known(policy: Policy, instance: Instance, setting: Setting) -> Known:
+def _known(policy: Policy, instance: Instance, setting: RunSetting) -> Known:
     arrivals = instance.arrivals if setting.batch_time is None else instance.arrival_times
     lower = upper = instance.outputs
     if not policy.clairvoyant:
@@ -179,7 +179,7 @@ def order_by_keys(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
 
 
 def _schedule_of(
-    trace: Trace, instance: Instance, method: str, batch_time: BatchTime | None, late: bool
+    trace: RoundTrace, instance: Instance, method: str, batch_time: BatchTime | None, late: bool
 ) -> Schedule:
     """Translate segments into starts, attempts and kept tokens (``schedules.schedule``)."""
     segments = trace.segments

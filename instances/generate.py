@@ -14,11 +14,11 @@ from instances.families import families
 from instances.families.shared import LAST_SEED, ranges
 from instances.instance import InfeasibleInstanceError, Instance
 from instances.instance_files import format_instance
-from support.command import Command, CommandOptions, Names, argument, option
+from support.click_command import Command, CommandOptions, ProposedNames, argument, option
 from support.json_files import describe_first_fault, write_text
-from support.output_files import OutputError, check_outputs
-from support.text import did_you_mean, find_name, unknown_name
-from support.usage import UsageError, read_integer
+from support.message_text import did_you_mean, find_name, unknown_name
+from support.output_checks import OutputError, check_outputs
+from support.usage_errors import UsageError, read_integer
 
 
 def family_seed(text: str) -> int:
@@ -43,7 +43,7 @@ SET_OPTION = option(
     "family",
     required=False,
     metavar="FAMILY",
-    type=Names(families),
+    type=ProposedNames(families),
 )
 @option("--seed", "K", "of what is drawn (default: 0)", family_seed, 0)
 @SET_OPTION

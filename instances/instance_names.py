@@ -14,8 +14,8 @@ from pathlib import Path
 
 from instances.instance_files import InstanceFileError
 from instances.ladder import read_ladder, write_rung_file
+from support.message_text import did_you_mean, printable
 from support.progress import count_progress
-from support.text import did_you_mean, printable
 
 #: The library, a JSON file an instance.
 FOLDER = Path(__file__).parent

@@ -18,11 +18,11 @@ from typing import get_type_hints
 from instances.generate import draw_family
 from instances.instance import Instance
 from instances.instance_files import InstanceFileError, format_instance
-from support.checkout import cache_folder
-from support.command import Generated, generating_command
+from support.click_command import Generated, generating_command
 from support.json_files import file_holds, write_text
+from support.message_text import csv_text
 from support.progress import count_progress
-from support.text import csv_text
+from support.project_root import cache_folder
 
 #: A row an instance.
 ROWS = Path(__file__).with_suffix(".csv")
@@ -68,7 +68,7 @@ _KINDS = (
 
 
 @dataclass(frozen=True)
-class Shape:
+class InstanceShape:
     """Size and tightness of an instance, known before anything runs on it.
 
     ``kinds`` are different pairs of prompt and output; ``tightness`` is the largest peak over M (α
@@ -83,10 +83,10 @@ class Shape:
     last_arrival: float
 
 
-def measure_shape(instance: Instance) -> Shape:
+def measure_shape(instance: Instance) -> InstanceShape:
     """Return the shape of an instance; tightness has four decimals, area two."""
     requests, memory = instance.requests, instance.memory
-    return Shape(
+    return InstanceShape(
         n=len(requests),
         memory=memory,
         kinds=len({(request.prompt, request.output) for request in requests}),
@@ -96,11 +96,12 @@ def measure_shape(instance: Instance) -> Shape:
     )
 
 
-_COLUMNS = ("name", "family", "seed", "set", *(each.name for each in fields(Shape)), "sha256")
+_SHAPE = (each.name for each in fields(InstanceShape))
+_COLUMNS = ("name", "family", "seed", "set", *_SHAPE, "sha256")
 
 
 @dataclass(frozen=True)
-class Rung(Shape):
+class Rung(InstanceShape):
     """An instance of the ladder, and what ``kvopt generate`` draws it with (``set``: KEY=VALUE)."""
 
     name: str

@@ -19,7 +19,7 @@ from instances.instance import Instance
 from instances.instance_files import SCHEMA_FILE, format_instance, instance_schema
 from instances.instance_names import FOLDER, SPOKEN_FOR
 from instances.worst_case_rows import worst_case_instances
-from support.command import Generated, generating_command
+from support.click_command import Generated, generating_command
 from support.progress import count_progress
 
 #: Parameters of the instances whose optimal schedules are planted, by name.

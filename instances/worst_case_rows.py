@@ -14,7 +14,7 @@ from pathlib import Path
 
 from instances.families.shared import numbered
 from instances.instance import Instance
-from support.text import csv_text
+from support.message_text import csv_text
 
 #: A request as (arrival, prompt, output), rounds and tokens.
 Triple = tuple[int, int, int]
@@ -23,7 +23,7 @@ _NUMBERS = ("n", "memory", "latest", "tel", "optimum")
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstCase:
     """The largest TEL of a policy over the optimum among all instances of n, M, latest arrival."""
 
     policy: str
@@ -45,11 +45,11 @@ class Worst:
         return self.n, self.memory, self.latest
 
 
-def read_rows() -> list[Worst]:
+def read_rows() -> list[WorstCase]:
     """Return the committed rows."""
     with ROWS.open(encoding="utf-8", newline="") as file:
         return [
-            Worst(
+            WorstCase(
                 policy=row["policy"],
                 requests=tuple(_triple(each) for each in row["requests"].split()),
                 **{name: int(row[name]) for name in _NUMBERS},
@@ -64,7 +64,7 @@ def _triple(text: str) -> Triple:
     return int(arrival), int(prompt), int(output)
 
 
-def format_worst_cases(rows: Iterable[Worst]) -> str:
+def format_worst_cases(rows: Iterable[WorstCase]) -> str:
     """Return rows as the file holds them."""
     cells = []
     for row in sorted(rows, key=lambda row: (row.policy, row.latest > 0, row.size)):
@@ -73,9 +73,9 @@ def format_worst_cases(rows: Iterable[Worst]) -> str:
     return csv_text(("policy", *_NUMBERS, "requests"), cells)
 
 
-def worst_of_each(rows: Sequence[Worst], *, arrivals: bool) -> list[Worst]:
+def worst_of_each(rows: Sequence[WorstCase], *, arrivals: bool) -> list[WorstCase]:
     """Return the worst of each policy, the least bad policy first; the smallest among equals."""
-    found: dict[str, Worst] = {}
+    found: dict[str, WorstCase] = {}
     for row in sorted(rows, key=lambda row: row.size):
         best = found.get(row.policy)
         if (row.latest > 0) == arrivals and (best is None or row.ratio > best.ratio):
@@ -86,7 +86,7 @@ def worst_of_each(rows: Sequence[Worst], *, arrivals: bool) -> list[Worst]:
 def worst_case_instances() -> Iterator[Instance]:
     """Yield the family; an instance that is the worst of several policies stands there once."""
     for arrivals in (False, True):
-        shared: dict[tuple[int, tuple[Triple, ...]], list[Worst]] = {}
+        shared: dict[tuple[int, tuple[Triple, ...]], list[WorstCase]] = {}
         for row in worst_of_each(read_rows(), arrivals=arrivals):
             if any(arrival for arrival, _, _ in row.requests) == arrivals:
                 shared.setdefault((row.memory, row.requests), []).append(row)
@@ -94,7 +94,7 @@ def worst_case_instances() -> Iterator[Instance]:
             yield _instance(rows)
 
 
-def _instance(rows: Sequence[Worst]) -> Instance:
+def _instance(rows: Sequence[WorstCase]) -> Instance:
     first = rows[0]
     when = f"arrivals from 0 to {first.latest}" if first.latest else "all at 0"
     names = ", ".join(f"{row.policy} {row.tel}/{row.optimum}" for row in rows)

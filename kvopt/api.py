@@ -19,16 +19,16 @@ from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_s
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.method import Kind, Method
 from kvopt.result import Result
-from kvopt.run_progress import Calls, Progress, listener
+from kvopt.run_progress import Progress, ProgressCalls, listener
 from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.task import Task
 from schedules import Schedule, Verdict, check_schedule, make_schedule, read_schedule
 from serving.batch_time_choice import batch_time_of, read_wish, refuse_rounds_only
 from serving.traces import TraceOptions, TraceReport
-from serving.traces.options import TraceKeywords
-from serving.traces.reading import read_input
-from serving.traces.reading import read_trace as read_trace_file
+from serving.traces.read_trace import read_input
+from serving.traces.read_trace import read_trace as read_trace_file
+from serving.traces.trace_options import TraceKeywords
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -292,7 +292,7 @@ def _solve(
     try:
         finished = execute(task, stop, listen)
     except InterruptedRunError:
-        assert isinstance(listen, Calls)
+        assert isinstance(listen, ProgressCalls)
         assert listen.error is not None
         raise listen.error from None
     return Result(**vars(finished), elapsed=time.monotonic() - started)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.usage import read_integer, read_positive
+from support.usage_errors import read_integer, read_positive
 
 #: Default time limit of a run, seconds.
 TIME_LIMIT = 60.0

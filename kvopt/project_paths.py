@@ -6,7 +6,7 @@ import os
 import site
 from pathlib import Path
 
-from support.checkout import CHECKOUT, ROOT
+from support.project_root import CHECKOUT, ROOT
 
 #: The packages that are installed.
 PACKAGES = (

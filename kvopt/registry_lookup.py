@@ -17,7 +17,7 @@ from support.json_files import read_bytes
 
 
 @dataclass(frozen=True)
-class Registered:
+class RegisteredValues:
     """The best schedule and the best bound of an instance (TEL, rounds).
 
     ``certified`` is the best certified bound where a solver reports more.
@@ -51,7 +51,7 @@ class Registered:
         return ", ".join(parts)
 
 
-def find_registered(instance: Instance, folder: Path = FOLDER) -> Registered | None:
+def find_registered(instance: Instance, folder: Path = FOLDER) -> RegisteredValues | None:
     """Return the registry's values of an instance by its hash; None without an entry."""
     if instance.unit is not ROUNDS:  # the registry knows rounds alone
         return None
@@ -65,7 +65,9 @@ def find_registered(instance: Instance, folder: Path = FOLDER) -> Registered | N
         lower = known["lower"]
         reported = lower["kind"] == "solver-reported"
         certified = int(lower["certified"]["value"]) if reported else None
-        return Registered(int(known["upper"]["value"]), int(lower["value"]), reason, certified)
+        return RegisteredValues(
+            int(known["upper"]["value"]), int(lower["value"]), reason, certified
+        )
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 

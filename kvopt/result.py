@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from kvopt.methods.knowledge import shown_method
 from kvopt.runs.serving_imports import bounds_kept_tokens
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from kvopt.summary import summary_html, summary_rows
 from schedules import write_schedule
 from schedules.gap import gaps
 from schedules.schedule import KEEPS_TOKENS
 from serving.best_bound import KnownBound, best_bound, bound_of_run, share_left
 from serving.timed_run import TimedRun
-from serving.traces.report import Measured
-from support.text import summary_text
+from serving.traces.trace_report import MeasuredLatencies
+from support.message_text import summary_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,9 +43,9 @@ class Result(TimedRun):
     """
 
     elapsed: float = 0.0
-    measured: Measured | None = None
+    measured: MeasuredLatencies | None = None
     companion_bounds: tuple[KnownBound, ...] = ()
-    others: tuple[Finished, ...] = ()
+    others: tuple[FinishedRun, ...] = ()
     unrun: tuple[str, ...] = ()
 
     @property

@@ -15,8 +15,8 @@ from typing import IO, Any
 from kvopt.methods.knowledge import shown_method, shown_source
 from kvopt.runs.row_columns import Record
 from kvopt.runs.state import RunState
-from kvopt.runs.supervise import Listener, Snapshot
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.supervise import Listener, RunSnapshot
+from kvopt.runs.task import FinishedRun, Task
 from support.progress import SHOWN_FROM_SECONDS, bar
 
 #: Seconds of compiling from which it is shown.
@@ -63,7 +63,7 @@ class ProgressLines:
         self._last, self._shown_at = started, -math.inf
         self._shown: tuple[int | None, int | None] = (None, None)
 
-    def __call__(self, snapshot: Snapshot) -> None:
+    def __call__(self, snapshot: RunSnapshot) -> None:
         """Show improvements, merged since the last line, or that nothing has come for a while."""
         if self._quiet:
             return
@@ -114,7 +114,7 @@ class CompilingLine:
         self._line = RewrittenLine(stream)
         self._text, self._shown_at = "", -math.inf
 
-    def __call__(self, snapshot: Snapshot) -> None:
+    def __call__(self, snapshot: RunSnapshot) -> None:
         """Show how far the compiling of a run is, once it has taken a while."""
         if snapshot.compiling > COMPILING_FROM_SECONDS and snapshot.kernels[1]:
             self.show(*snapshot.kernels)
@@ -141,7 +141,7 @@ def count_text(statuses: Counter[str]) -> str:
     return ", ".join(f"{count} {status}" for status, count in statuses.most_common())
 
 
-class Display:
+class SweepDisplay:
     """Counts the runs of a sweep and names those under way, on a terminal from two seconds on."""
 
     def __init__(self, stream: IO[str], total: int, quiet: bool) -> None:
@@ -155,7 +155,7 @@ class Display:
             times = {"delay": SHOWN_FROM_SECONDS, "mininterval": TERMINAL_SECONDS, "miniters": 0}
             self._bar = bar(stream, desc="runs", total=total, **times)
 
-    def take(self, task: Task, snapshot: Snapshot) -> None:
+    def take(self, task: Task, snapshot: RunSnapshot) -> None:
         """Note the state of a run under way."""
         gap = "" if snapshot.state.gap is None else f", gap {100 * snapshot.state.gap:.1f} %"
         with self._turn:
@@ -171,7 +171,7 @@ class Display:
             self._statuses[record.status] += 1
             self._show()
 
-    def follow(self, results: Iterable[Finished], keep: Callable[[Finished], object]) -> None:
+    def follow(self, results: Iterable[FinishedRun], keep: Callable[[FinishedRun], object]) -> None:
         """Keep results as they come, and show how far they are."""
         try:
             for finished in results:
@@ -222,18 +222,18 @@ class Progress:
 def listener(progress: bool | Callable[[Progress], object], stop: threading.Event) -> Listener:
     """Return the listener of a run for a wish of the caller.
 
-    It prints the lines of ``solve.py``, or calls a function (:class:`Calls`, which sets ``stop``);
-    with False it shows compiling alone, on standard error.
+    It prints the lines of ``solve.py``, or calls a function (:class:`ProgressCalls`, which sets
+    ``stop``); with False it shows compiling alone, on standard error.
     """
     if callable(progress):
-        return Calls(progress, stop)
+        return ProgressCalls(progress, stop)
     if progress:
         return ProgressLines(sys.stdout, time.monotonic(), quiet=False)
     return CompilingLine(sys.stderr)
 
 
 @dataclass
-class Calls:
+class ProgressCalls:
     """Calls a function at every improvement of schedule or bound, and for every kernel.
 
     An exception of the function is kept as ``error``; raised here it would look like ours.
@@ -245,7 +245,7 @@ class Calls:
     _started: float = field(default_factory=time.monotonic)
     _last: tuple[int | None, int | None, tuple[int, int]] = (None, None, (0, 0))
 
-    def __call__(self, snapshot: Snapshot) -> None:
+    def __call__(self, snapshot: RunSnapshot) -> None:
         """Call the function if anything has improved."""
         state = snapshot.state
         now = _tel(state), state.lower_bound, snapshot.kernels

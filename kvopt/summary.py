@@ -13,7 +13,7 @@ from schedules.schedule import CACHED
 from serving.answer import Answer, answer_on, method_totals, missing_reason
 from serving.best_bound import KnownBound, bound_text, coverage, percent_left
 from serving.metrics import serving_lines
-from serving.waiting import no_request_waits, none_waits_long, what_binds
+from serving.waiting_requests import no_request_waits, none_waits_long, what_binds
 
 if TYPE_CHECKING:
     from kvopt.result import Result

@@ -20,12 +20,19 @@ from papers.ledger.recompute import format_statements, recompute_all, recompute_
 from papers.ledger.statements import LETTERS, statements
 from reports.freshness import stale_rows, stated
 from reports.nightly.night_rows import RowsError, rows_text
-from support.checkout import require_checkout
-from support.command import CHECK_OPTION, QUIET_OPTION, Command, CommandOptions, argument, option
+from support.click_command import (
+    CHECK_OPTION,
+    QUIET_OPTION,
+    Command,
+    CommandOptions,
+    argument,
+    option,
+)
 from support.generated_files import regenerate
 from support.json_files import write_text
-from support.text import find_name, unknown_name
-from support.usage import UsageError
+from support.message_text import find_name, unknown_name
+from support.project_root import require_checkout
+from support.usage_errors import UsageError
 
 FOLDER = Path(__file__).parent
 _PROGRAM = "python -m papers"

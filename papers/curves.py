@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from papers.latency import latencies
-from reports.figures.style import styles
+from reports.figures.figure_parts import styles
 from reports.table import Column, Kind, Table
 
 #: Column keys of a table by kind.

@@ -22,28 +22,28 @@ from kvopt.store import StoreError
 from kvopt.store.location import store_files
 from kvopt.store.row_files import ExportError, documents, read_rows
 from reports import html, markdown
-from reports.compared import answer_table
-from reports.exports import exports
+from reports.compared_methods import answer_table
+from reports.figures.figure_parts import Drawing, try_drawing
 from reports.figures.over_time import over_time_figure
 from reports.figures.parameter import parameter_figure
 from reports.figures.profile_curves import profile_figure
 from reports.figures.ranking import MAIN_RESULT, ranking_figure, ranking_table
-from reports.figures.style import Drawing, try_drawing
 from reports.freshness import origin
-from reports.page_parts import ReportFigure, ReportPage, Words
-from reports.pages.picture import Documents
+from reports.page_parts import PageWords, ReportFigure, ReportPage
+from reports.pages.instance_pictures import Documents
 from reports.pages.report_pages import named_instances, page_names, report_pages
+from reports.paper_exports import exports
 from reports.profiles import PROFILE_NOTE
 from reports.report_folder import check_place, report_files, write_files
 from reports.stored_results import Results
 from reports.table import Table
-from reports.tables import gaps, ratios, serving_metrics, statuses
+from reports.tables import gaps, ratios, run_statuses, serving_metrics
+from reports.tables.instance_lines import instance_table, run_table
 from reports.tables.leaderboard import LEADERBOARD, leaderboards
-from reports.tables.listed import instance_table, run_table
 from reports.terminal_report import other_boards
-from reports.units import MARKS, Unit
+from reports.time_units import MARKS, Unit
 from reports.verdict_sentences import verdict
-from support.command import (
+from support.click_command import (
     CHECK_OPTION,
     QUIET_OPTION,
     Command,
@@ -52,10 +52,10 @@ from support.command import (
     option,
 )
 from support.generated_files import regenerate
-from support.output_files import OutputError
+from support.message_text import plural
+from support.output_checks import OutputError
 from support.progress import count_progress
-from support.text import plural
-from support.usage import complain
+from support.usage_errors import complain
 
 #: Instances with a page, and pictures after which no page gets any; one takes about half a second.
 MOST_PAGES = 200
@@ -91,7 +91,7 @@ def make_report(
     first = list(takewhile(lambda part: part.slug.startswith(ranks), linked))
     return ReportPage(
         title="kvopt: results",
-        parts=(*first, Words(sentences), *linked[len(first) :]),
+        parts=(*first, PageWords(sentences), *linked[len(first) :]),
         summary=_summary(results),
         origin=origin(results.current),
         contradictions=results.contradictions,
@@ -125,7 +125,7 @@ def _parts(results: Results) -> Iterator[Table | ReportFigure]:
         *(_parts_of(unit) for unit in results.units),
         [serving_metrics.serving_table(results.runs)],
         *(_listed(unit, results) for unit in MARKS),
-        [statuses.status_counts(results.current)],
+        [run_statuses.status_counts(results.current)],
     )
     for part in parts:
         if part is not None and not (isinstance(part, Table) and part.frame.empty):
@@ -161,7 +161,7 @@ def _made(unit: Unit) -> Iterator[Table | ReportFigure | None]:
         yield _figure(MAIN_RESULT, title, _PALE, lambda: ranking_figure(best))
     yield from leaderboards(unit.boards)
     yield from other_boards(unit)
-    yield statuses.failures(unit.rows[~unit.rows["superseded"]])
+    yield run_statuses.failures(unit.rows[~unit.rows["superseded"]])
     yield gaps.gaps_to_optimum(scheduled)
     yield gaps.gaps_to_bounds(scheduled)
     title = "Gap against a parameter"

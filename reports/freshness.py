@@ -17,9 +17,9 @@ import pandas as pd
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import MethodError, read_method
 from reports.markdown import sentence_text
-from reports.verdict_sentences import Name, Sentence
-from support.text import one_line, plural
-from support.usage import complain
+from reports.verdict_sentences import RowName, Sentence
+from support.message_text import one_line, plural
+from support.usage_errors import complain
 
 _STATED = re.compile(r"^(?:All|([\d,]+) of) .* comes? from (?:older|the current) sources\.", re.M)
 _DAY = re.compile(r"\d{4}-\d\d-\d\dT")
@@ -99,6 +99,6 @@ def _listed(start: str, values: Iterable[str]) -> list[str]:
     counts = Counter(filter(None, values))
     parts: list[str] = []
     for value, _ in counts.most_common(_MOST):
-        parts += [", " if parts else start, Name(one_line(value))]
+        parts += [", " if parts else start, RowName(one_line(value))]
     more = [f" and {len(counts) - _MOST} more"] if len(counts) > _MOST else []
     return parts + more

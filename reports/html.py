@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from reports.page_parts import Links, ReportPage
 from reports.pages.instance_page import InstancePage
-from support.text import glue_units
+from support.message_text import glue_units
 
 #: Lines of one table in a page.
 MOST_LINES = 500
@@ -49,7 +49,7 @@ def index_page(page: ReportPage) -> str:
     template = _environment().get_template("index.html.j2")
     return template.render(
         page=page,
-        parts=[(type(part).__name__.lower(), part) for part in page.parts],
+        parts=[(type(part).__name__, part) for part in page.parts],
         contents=list(page.shown),
         address=_address,
         most=MOST_LINES,

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
-from reports.page_parts import Part, ReportFigure, ReportPage, Words
+from reports.page_parts import PageWords, Part, ReportFigure, ReportPage
 from reports.table import MISSING, Cell, Table
-from reports.tables.listed import RUNS
+from reports.tables.instance_lines import RUNS
 from reports.verdict_sentences import Sentence
-from support.text import plural
+from support.message_text import plural
 
 #: Lines of a table in Markdown, and of a table that stands in the overview, too.
 MOST_LINES, _SHORT = 400, 30
@@ -85,7 +85,7 @@ def page_text(title: str, parts: Iterable[Part]) -> str:
 def _part_text(part: Part) -> str:
     if isinstance(part, str):
         return part
-    if isinstance(part, Words):
+    if isinstance(part, PageWords):
         lines = [f"{sentence_text(each)}\n" for each in part.sentences]
         notes = "".join(f"- {each}\n" for each in part.notes)
         return "\n".join(["## In words\n", *lines, notes])

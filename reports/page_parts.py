@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from reports.references import Contradiction
+from reports.best_references import Contradiction
 from reports.table import Table
 from reports.verdict_sentences import WORDS, Sentence
 
 if TYPE_CHECKING:  # Both load the drawing: a second.
-    from reports.figures.style import Drawing
+    from reports.figures.figure_parts import Drawing
     from reports.pages.instance_page import InstancePage
 
 #: A word and an address each.
@@ -30,7 +30,7 @@ class ReportFigure:
 
 
 @dataclass(frozen=True)
-class Words:
+class PageWords:
     """Sentences on the rows, and the meaning of their words, a line each."""
 
     sentences: tuple[Sentence, ...]
@@ -38,7 +38,7 @@ class Words:
 
 
 #: Text is Markdown, and stands on pages of Markdown alone.
-Part = Table | ReportFigure | Words | str
+Part = Table | ReportFigure | PageWords | str
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class ReportPage:
     @property
     def first(self) -> tuple[Part, ...]:
         """The parts before the words: ranks and their picture."""
-        return tuple(takewhile(lambda part: not isinstance(part, Words), self.parts))
+        return tuple(takewhile(lambda part: not isinstance(part, PageWords), self.parts))
 
     @property
-    def words(self) -> Words:
+    def words(self) -> PageWords:
         """Return the sentences on the rows."""
-        return next(part for part in self.parts if isinstance(part, Words))
+        return next(part for part in self.parts if isinstance(part, PageWords))
 
     @property
     def shown(self) -> Iterator[Table | ReportFigure]:

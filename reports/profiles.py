@@ -8,7 +8,7 @@ from functools import cached_property
 import pandas as pd
 
 from reports.formulas import performance_ratios
-from support.text import plural
+from support.message_text import plural
 
 #: Shorter times count as this, seconds.
 LEAST_SECONDS = 0.01
@@ -24,7 +24,7 @@ PROFILE_NOTE = (
 
 
 @dataclass(frozen=True)
-class Common:
+class SharedCosts:
     """Costs on shared instances (rows) of comparable methods (columns), and who was left out."""
 
     costs: pd.DataFrame
@@ -44,7 +44,7 @@ class Common:
         return f"Over the {shared} run on{out if self.left_out else ''}."
 
 
-def common_costs(frame: pd.DataFrame, cost: str) -> Common:
+def common_costs(frame: pd.DataFrame, cost: str) -> SharedCosts:
     """Return the costs on the instances on which all compared methods were run.
 
     While the methods share less than half of the instances that any of them was run on, the one
@@ -59,4 +59,4 @@ def common_costs(frame: pd.DataFrame, cost: str) -> Common:
         ran = ran.drop(columns=left_out[-1])
     shared_ids = ran.index[ran.all(axis=1)] if ran.shape[1] else ran.index[:0]
     costs = table.unstack().reindex(index=shared_ids, columns=ran.columns)
-    return Common(costs, tuple(sorted(left_out)))
+    return SharedCosts(costs, tuple(sorted(left_out)))

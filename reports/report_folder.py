@@ -14,7 +14,7 @@ from pathlib import Path
 from kvopt.project_paths import REPORT_MARKER
 from support.input_files import describe_special
 from support.json_files import TEMPORARY, as_bytes, write_text
-from support.output_files import OutputError, check_folder
+from support.output_checks import OutputError, check_folder
 
 MARKER = REPORT_MARKER
 #: Longest list that is read (bytes).
@@ -46,7 +46,7 @@ def check_place(
 ) -> None:
     """Find out before a run that a folder can hold a report: it is empty, or holds an earlier one.
 
-    Raises OutputError if it holds anything else, or as :func:`support.output_files.check_folder`
+    Raises OutputError if it holds anything else, or as :func:`support.output_checks.check_folder`
     says.
     """
     owned = (MARKER, *kind.files, *(f"{name}/" for name in kind.folders))

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from kvopt.best_known.entry import Registry
+from kvopt.best_known.registry_entry import Registry
 from reports import html
-from reports.boards import firsts
 from reports.freshness import age_text, origin_text, stale_rows
 from reports.library.library_site import FILES, library_pages, page_slugs
 from reports.library.sentence import state
 from reports.markdown import grid_text, sentence_text, table_text
 from reports.nightly.night_pages import report_of
 from reports.page_parts import ReportPage
+from reports.policy_boards import firsts
 from reports.prepared_rows import prepare_rows
 from reports.stored_results import BestKnown
 from reports.table import Column, Table

@@ -10,20 +10,20 @@ from typing import Any
 import pandas as pd
 
 from kvopt.runs.row_columns import row_columns
-from reports.formulas import ratio_interval
-from reports.prepared_rows import prepare_rows
-from reports.references import (
-    Case,
+from reports.best_references import (
     Contradiction,
+    InstanceStatements,
     collect_statements,
     contradictions,
     find_references,
 )
-from reports.units import Unit, units
+from reports.formulas import ratio_interval
+from reports.prepared_rows import prepare_rows
+from reports.time_units import Unit, units
 from schedules.gap import gaps
 
 BestKnown = Mapping[str, Mapping[str, Any]]
-#: Tables name the machines by the rows themselves (``reports.tables.statuses.machines``).
+#: Tables name the machines by the rows themselves (``reports.tables.run_statuses.machines``).
 _LEFT_OUT = ["known_optimum", *(column.name for column in row_columns() if column.part == "origin")]
 
 
@@ -50,14 +50,14 @@ class Results:
         return self.rows[~self.rows["superseded"]]
 
     @cached_property
-    def cases(self) -> dict[str, Case]:
+    def cases(self) -> dict[str, InstanceStatements]:
         """Return the statements of rows and registry about each instance."""
         others = None if self.further is None else prepare_rows(self.further)
         return collect_statements(self.rows, self.best_known, others)
 
     @cached_property
     def reference(self) -> pd.DataFrame:
-        """One line an instance (:func:`reports.references.find_references`)."""
+        """One line an instance (:func:`reports.best_references.find_references`)."""
         return find_references(self.rows, self.cases)
 
     @cached_property

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from tabulate import tabulate
 
-from reports.compared import answer_table
+from reports.compared_methods import answer_table
 from reports.stored_results import Results
 from reports.table import MISSING, Table
 from reports.tables.leaderboard import adversarial_board, bounds_board, leaderboards
-from reports.units import Unit
+from reports.time_units import Unit
 from reports.verdict_sentences import WORDS, answers, verdict
-from support.text import WIDTH, printable, wrap_lines
+from support.message_text import WIDTH, printable, wrap_lines
 
 #: Columns that are shown however wide they are, and the cells of a column without news.
 _LEAST, _NOTHING = 2, (MISSING, "0", "")

@@ -9,10 +9,10 @@ import pandas as pd
 
 from kvopt.methods.knowledge import CLASSES, OF_CLASSES
 from kvopt.methods.witness import is_own
-from reports.boards import Board, firsts
+from reports.policy_boards import Board, firsts
 from reports.table import write_most, write_ratio, write_share
-from reports.units import Unit
-from support.text import plural
+from reports.time_units import Unit
+from support.message_text import plural
 
 #: Names in a list; the others are counted.
 _MOST_NAMES = 3
@@ -31,7 +31,7 @@ WORDS = (
 )
 
 
-class Name(str):
+class RowName(str):
     """A name from the rows, which may hold anything; all other text of a sentence is ours."""
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class Sentence:
     @property
     def marked(self) -> list[tuple[str, bool]]:
         """The pieces, each with whether it is a name."""
-        return [(str(part), isinstance(part, Name)) for part in self.parts]
+        return [(str(part), isinstance(part, RowName)) for part in self.parts]
 
 
 def verdict(found: Sequence[Unit]) -> tuple[Sentence, ...]:
@@ -59,7 +59,7 @@ def verdict(found: Sequence[Unit]) -> tuple[Sentence, ...]:
     for unit in found:
         prefix = ["In rounds: "]
         if unit.batch_time:
-            prefix = ["In seconds under ", Name(unit.batch_time), ": "]
+            prefix = ["In seconds under ", RowName(unit.batch_time), ": "]
         for at, each in enumerate((*answers(unit), *_describe(unit))):
             # With one unit its first sentence alone names a batch time.
             is_named = len(found) > 1 or (unit.batch_time and not at)
@@ -72,7 +72,7 @@ def answers(unit: Unit) -> tuple[Sentence, ...]:
     if unit.compared is None or unit.compared.answer is None:
         return ()
     pieces = unit.compared.answer.conclusion()
-    found = Sentence(tuple(Name(text) if is_name else text for text, is_name in pieces))
+    found = Sentence(tuple(RowName(text) if is_name else text for text, is_name in pieces))
     return (found,) if found.parts else ()
 
 
@@ -126,15 +126,15 @@ def _describe_worst(lines: pd.DataFrame) -> Sentence:
         return Sentence(("No run has a ratio to OPT: there is no schedule to compare", *none, "."))
     worst = lines.sort_values(["ratio_low", "label"], ascending=[False, True]).iloc[0]
     ratio = write_ratio(worst["ratio_low"], worst["ratio_high"], bool(worst["known"]))
-    parts = ["The worst ratio to OPT seen is ", ratio, " (", Name(worst["label"])]
-    return Sentence((*parts, " on ", Name(worst["instance"]), ")", *none, "."), (worst["id"],))
+    parts = ["The worst ratio to OPT seen is ", ratio, " (", RowName(worst["label"])]
+    return Sentence((*parts, " on ", RowName(worst["instance"]), ")", *none, "."), (worst["id"],))
 
 
 def _names(lines: pd.DataFrame) -> list[str]:
     """Return a few names, and how many more there are."""
     names: list[str] = []
     for label in lines["label"].iloc[:_MOST_NAMES]:
-        names += [", " if names else "", Name(label)]
+        names += [", " if names else "", RowName(label)]
     more = len(lines) - _MOST_NAMES
     return [*names, f" and {more} more"] if more > 0 else names
 

@@ -31,11 +31,11 @@ from itertools import pairwise
 from instances.instance import Instance
 from schedules.clock.clock_check import wrong_clock
 from schedules.clock.replay import ReplayError, replay_schedule
-from schedules.clock.runs import runs_of
+from schedules.clock.request_runs import runs_of
 from schedules.memory_sweep import Piece, memory_exceeded
 from schedules.schedule import ENGINE_ACCOUNTING, OUTSIDE, Schedule
 from schedules.verdict import Verdict, malformed
-from support.text import integer_text
+from support.message_text import integer_text
 
 __all__ = ["Verdict", "check_schedule"]
 

@@ -12,10 +12,10 @@ from instances.instance_names import describe_hidden, find_instance
 from schedules.check import check_schedule
 from schedules.schedule_files import read_schedule
 from schedules.verdict import EXIT_CODES
-from support.command import Command, CommandOptions, argument
+from support.click_command import Command, CommandOptions, argument
 from support.json_files import FileError
-from support.text import one_line
-from support.usage import complain
+from support.message_text import one_line
+from support.usage_errors import complain
 
 
 @click.command(

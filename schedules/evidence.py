@@ -9,8 +9,8 @@ best-known values and every table call.  In short:
 - A bound above a schedule is a contradiction.  Nobody knows which of the two is wrong, and nothing
   that needs a bound of that instance is concluded.
 - A TEL is the optimum if two witnesses proved it that are *independent*: their solvers differ,
-  their models share no code, and they argue differently (:class:`Argument`).  The construction of
-  an instance counts as a witness.  Two whose argument is one are counted apart, whatever their
+  their models share no code, and they argue differently (:class:`ProofArgument`).  The construction
+  of an instance counts as a witness.  Two whose argument is one are counted apart, whatever their
   code: a gap in that argument would be in both (docs/best_known.md).
 - The ``known_optimum`` of a file is a statement: it proves nothing and refuses nothing.  It is the
   construction only where the registry of best-known values has that instance.
@@ -58,7 +58,7 @@ CONTRADICTED = "contradicted: "
 MISSTATED = "the known_optimum that the instance's file states, "
 
 
-class Argument(StrEnum):
+class ProofArgument(StrEnum):
     """By what a bound is proved, whoever proves it; one idea is one argument, whatever its code."""
 
     BRANCH_AND_BOUND = "time-indexed formulation, branch and bound"
@@ -76,9 +76,11 @@ class Argument(StrEnum):
 
 #: Further arguments of a bound: the sum over parts rests on a certificate for each part, and a
 #: bidirectional search on both of its directions.
-_RESTS_ON: dict[Argument, frozenset[Argument]] = {
-    Argument.BIDIRECTIONAL: frozenset({Argument.FORWARD_SETS, Argument.BACKWARD}),
-    Argument.PARTS: frozenset({Argument.AREA, Argument.MEMORY_PRICES, Argument.BACKWARD}),
+_RESTS_ON: dict[ProofArgument, frozenset[ProofArgument]] = {
+    ProofArgument.BIDIRECTIONAL: frozenset({ProofArgument.FORWARD_SETS, ProofArgument.BACKWARD}),
+    ProofArgument.PARTS: frozenset(
+        {ProofArgument.AREA, ProofArgument.MEMORY_PRICES, ProofArgument.BACKWARD}
+    ),
 }
 
 
@@ -108,7 +110,7 @@ class Witness:
     value: int
     solver: str
     model_code: frozenset[str]
-    argument: Argument
+    argument: ProofArgument
     certificate: str = ""
 
     def shares_no_code(self, other: Witness) -> bool:
@@ -120,7 +122,7 @@ class Witness:
         return self.shares_no_code(other) and not self.arguments & other.arguments
 
     @property
-    def arguments(self) -> frozenset[Argument]:
+    def arguments(self) -> frozenset[ProofArgument]:
         """All arguments that it may rest on."""
         return _RESTS_ON.get(self.argument, frozenset()) | {self.argument}
 
@@ -276,7 +278,7 @@ def _closed(witnesses: Sequence[Witness], construction: int | None) -> OptimumVe
     """Decide by what a schedule that the best bound meets counts as optimal."""
     found = sorted(witnesses, key=lambda each: bool(each.certificate))
     if construction is not None:
-        built = Witness(CONSTRUCTION, construction, CONSTRUCTION, frozenset(), Argument.AREA)
+        built = Witness(CONSTRUCTION, construction, CONSTRUCTION, frozenset(), ProofArgument.AREA)
         found.append(built)
     names = list(dict.fromkeys(each.name for each in found))
     if not names:

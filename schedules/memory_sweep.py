@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from instances import Instance
 from schedules.verdict import Verdict
-from support.text import integer_text
+from support.message_text import integer_text
 
 _IDS_SHOWN = 10
 

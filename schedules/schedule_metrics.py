@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from instances.instance import Instance
 from schedules.check import wrong_structure
-from schedules.clock.runs import runs_of
+from schedules.clock.request_runs import runs_of
 from schedules.schedule import Schedule
 
 Ints = NDArray[np.int64]
 
 
-class Holding(NamedTuple):
+class MemoryHolding(NamedTuple):
     """One stretch of time in which a request holds memory: of the run that counts, or an attempt.
 
     It holds ``prompt`` + j tokens at time ``start`` + j for j = 1..``tokens``.  What a run kept of
@@ -92,7 +92,7 @@ def mean_memory(instance: Instance, schedule: Schedule) -> float:
     return volume / makespan(instance, schedule)
 
 
-def holdings(instance: Instance, schedule: Schedule) -> Iterator[Holding]:
+def holdings(instance: Instance, schedule: Schedule) -> Iterator[MemoryHolding]:
     """Yield what holds memory: first the runs that count, then the cancelled attempts."""
     if wrong := wrong_structure(instance, schedule):
         raise ValueError(wrong.reason)
@@ -100,7 +100,7 @@ def holdings(instance: Instance, schedule: Schedule) -> Iterator[Holding]:
     for run in [*(each[-1] for each in runs), *(run for each in runs for run in each[:-1])]:
         held = schedule.held_prompt(run.prompt) + run.kept
         counts = run is runs[run.position][-1]
-        yield Holding(run.position, run.last_chunk, held, run.made, cancelled=not counts)
+        yield MemoryHolding(run.position, run.last_chunk, held, run.made, cancelled=not counts)
 
 
 def running_and_waiting(instance: Instance, schedule: Schedule, times: Ints) -> tuple[Ints, Ints]:

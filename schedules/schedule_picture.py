@@ -25,16 +25,16 @@ from schedules.clock.timeline import Ints, Timeline, make_timeline
 from schedules.gap import gap
 from schedules.schedule import Schedule
 from schedules.schedule_metrics import (
-    Holding,
+    MemoryHolding,
     MemoryProfile,
     holdings,
     memory_profile,
     running_and_waiting,
 )
-from support.drawing import image, own_style
+from support.figure_files import image, own_style
 from support.json_files import write_bytes
-from support.output_files import PICTURES
-from support.text import cut_middle
+from support.message_text import cut_middle
+from support.output_checks import PICTURES
 
 #: Up to this many requests each has a colour of its own; above, requests of like length share one.
 FEW_REQUESTS = 12
@@ -177,7 +177,7 @@ def _new_figure(height: float) -> Figure:
 class _Area:
     """One holding as steps: from column ``first`` on, between ``bottom`` and ``top`` (tokens)."""
 
-    holding: Holding
+    holding: MemoryHolding
     first: int
     bottom: NDArray[np.float64]
     top: NDArray[np.float64]

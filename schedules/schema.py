@@ -6,7 +6,7 @@ import json
 import sys
 
 from schedules.schedule_files import SCHEMA_FILE, schedule_schema
-from support.command import Generated, generating_command
+from support.click_command import Generated, generating_command
 
 
 def _generated() -> Generated:

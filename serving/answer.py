@@ -24,10 +24,10 @@ from kvopt.methods.knowledge import (
     token_keeping_policies,
 )
 from kvopt.methods.witness import is_own
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from schedules.clock.timeline import make_timeline
 from serving.best_bound import percent_left, share_left
-from serving.waiting import HARDLY, no_request_waits, none_waits_long, what_binds
+from serving.waiting_requests import HARDLY, no_request_waits, none_waits_long, what_binds
 
 #: The policy that all are compared with, if it was run: vLLM's scheduler.
 BASE = "vllm-v1"
@@ -41,8 +41,8 @@ class MethodTotal:
     """Result of a method on an instance: the ``total`` of its latencies.
 
     ``label`` is its name in tables.  ``no_request_waits`` and ``binding``
-    (:mod:`serving.waiting`) are sentences or empty.  ``at_once``: no request waits longer than the
-    engine plans, so that order changes nothing.
+    (:mod:`serving.waiting_requests`) are sentences or empty.  ``at_once``: no request waits longer
+    than the engine plans, so that order changes nothing.
     """
 
     label: str
@@ -61,7 +61,7 @@ class Answer:
     The ``others`` are compared with the ``base``, each with its class in words, least knowledge
     first.  ``bound`` is the sum of the lower bounds, None if an instance has none; ``optimal``: of
     the optima.  ``covers_kept``: it holds for schedules that keep tokens over evictions, too.
-    ``few`` is the note of :func:`serving.waiting.few_at_a_time`, or empty.
+    ``few`` is the note of :func:`serving.waiting_requests.few_at_a_time`, or empty.
     """
 
     base: MethodTotal
@@ -143,7 +143,7 @@ class Answer:
         return not self.covers_kept and any(each.label.endswith(MARK) for each in named)
 
 
-def method_totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal]:
+def method_totals(instance: Instance, runs: Iterable[FinishedRun]) -> Iterator[MethodTotal]:
     """Yield the totals of the runs with a schedule; a policy that found an engine's is named."""
     for run in runs:
         record = run.record

@@ -10,8 +10,8 @@ from serving.batch_time import DEFAULT, read_batch_time
 from serving.batch_time.batch_time_names import limited
 from serving.deployments import GPUS
 from serving.traces import TraceReport
-from support.text import one_line
-from support.usage import UsageError
+from support.message_text import one_line
+from support.usage_errors import UsageError
 
 ENGINES = ("auto", "bound")
 #: Advice for an instance in seconds and a method in rounds.

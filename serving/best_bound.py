@@ -22,7 +22,7 @@ from kvopt.methods.witness import trusts_solver
 from kvopt.project_paths import DEFAULT_STORE
 from kvopt.registry_lookup import find_registered
 from kvopt.runs.row_columns import Record
-from kvopt.runs.stated_optimum import evaluate_document
+from kvopt.runs.run_evidence import evaluate_document
 from schedules.evidence import is_bound_believed, names_proof
 from schedules.gap import gap
 from serving.bounds.loads import not_covered

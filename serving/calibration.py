@@ -12,8 +12,8 @@ from kvopt.runs.advice import run_policy_call
 from schedules.clock.timeline import Timeline, make_timeline
 from serving.batch_time.kinds.fitted import nonnegative
 from serving.batch_time.kinds.linear import linear
-from serving.traces.report import Measured
-from support.usage import UsageError
+from serving.traces.trace_report import MeasuredLatencies
+from support.usage_errors import UsageError
 
 #: Simulations and fits; from the third on little changes.
 _REPETITIONS = 8
@@ -22,7 +22,7 @@ _FEWEST = 10
 
 
 def calibrated(
-    instance: Instance, measured: Measured, call: PolicyCall, fitted: NDArray[np.bool_]
+    instance: Instance, measured: MeasuredLatencies, call: PolicyCall, fitted: NDArray[np.bool_]
 ) -> BatchTime:
     """Return the batch time that is fitted to some of the requests, on simulated rounds.
 

@@ -17,7 +17,7 @@ from instances.arrivals import repeat_requests
 from instances.batch_time import NANOSECONDS, BatchTime
 from kvopt.methods.knowledge import shown_method
 from kvopt.methods.method import Method
-from kvopt.suites import Section, read_source
+from kvopt.suites import SuiteSection, read_source
 from kvopt.sweeps.comparison import run_sweep
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.sweep_inputs import Wishes, with_wishes
@@ -25,10 +25,10 @@ from schedules.clock.timeline import make_timeline
 from schedules.schedule_files import parse_schedule
 from serving.batch_time import DEFAULT, read_batch_time
 from serving.batch_time_choice import refuse_rounds_only
-from serving.bounds.loads import PICOSECONDS, Room, not_covered, work
+from serving.bounds.loads import PICOSECONDS, RoundRoom, not_covered, work
 from serving.metrics import good, serving
 from serving.slo import Slo
-from serving.steadiness import behind_warm_up, steadiness
+from serving.sustained_runs import behind_warm_up, steadiness
 
 LOWEST, HIGHEST = 1e-3, 1e4
 #: Factor from one rate to the next until one is kept and one is not.
@@ -45,7 +45,7 @@ class Probe:
     """Result of a policy at a rate, requests a second, behind the warm-up.
 
     ``share``: of the requests that keep the objective, NaN without a schedule.  ``sustained`` and
-    ``lengths`` are of ``serving.steadiness``.  ``burst``: the share is kept, but not sustained.
+    ``lengths`` are of ``serving.sustained_runs``.  ``burst``: the share is kept, but not sustained.
     """
 
     rate: float
@@ -154,7 +154,7 @@ def _probe(
 ) -> Probe:
     """Run a method at a rate and average over seeds; one without a schedule keeps nothing."""
     refuse_rounds_only(drawn, method)
-    tasks = plan([with_wishes(Section("", (read_source(drawn),), (method,)), wishes)])
+    tasks = plan([with_wishes(SuiteSection("", (read_source(drawn),), (method,)), wishes)])
     shares, steady, found = [], [], []
     with run_sweep(tasks, store, jobs, False) as ran:
         if ran.left:
@@ -183,9 +183,9 @@ class StabilityRate:
     """The rate M / (b · E[g]) of arXiv 2605.04595 (Nie, Si and Zhou, theorem 4.1).
 
     A request holds g = s·o + o(o − 1)/2 tokens, summed over its rounds, s + j − 1 in round j
-    (``serving.bounds.loads.Room``).  The paper measures b, the seconds of a round.  Here a round
-    with M tokens held does M / E[g] of a request's loads, so b = base + M / E[g] times the mean
-    load of a request, and b · E[g] / M is the mean of ``serving.bounds.loads.work`` over M.
+    (``serving.bounds.loads.RoundRoom``).  The paper measures b, the seconds of a round.  Here a
+    round with M tokens held does M / E[g] of a request's loads, so b = base + M / E[g] times the
+    mean load of a request, and b · E[g] / M is the mean of ``serving.bounds.loads.work`` over M.
 
     No scheduler that bounds cover (``serving.bounds.loads.not_covered``) sustains more.  Proof.
     A round charges each request the share h / M of its base and its load, and the charges add up to
@@ -217,7 +217,7 @@ class StabilityRate:
 def stability_rate(instance: Instance, batch_time: BatchTime) -> StabilityRate:
     """Return the rate at which a full memory serves these requests."""
     memory, requests = instance.memory, instance.requests
-    works = np.array([work(each, Room(memory), batch_time) / memory for each in requests])
+    works = np.array([work(each, RoundRoom(memory), batch_time) / memory for each in requests])
     held = float(np.mean([each.volume - each.output for each in requests]))
     mean = float(works.mean())
     error = 2 * float(works.std()) / mean / math.sqrt(len(works)) if mean else 0.0

@@ -24,7 +24,7 @@ from fractions import Fraction
 
 from instances.batch_time import EngineLimits
 from serving.kv_memory import GIB, LLAMA2_70B_2XA100, KvMemory, ServedModel
-from support.text import find_name, unknown_name
+from support.message_text import find_name, unknown_name
 
 #: Of 16-bit weights and of the cache.
 _BYTES = 2
@@ -44,7 +44,7 @@ class DeploymentError(ValueError):
 
 
 @dataclass(frozen=True)
-class Model:
+class TransformerModel:
     """A dense transformer with gated layers: its name, and the sizes of its ``config.json``."""
 
     name: str
@@ -69,7 +69,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class EngineSettings:
+class RecordedSettings:
     """Settings of the engine that a file was measured with; None or empty if not stated.
 
     The ``blocks`` are ``num_gpu_blocks`` with the null block, of ``block`` tokens each; ``running``
@@ -85,7 +85,7 @@ class EngineSettings:
     model: str = ""
 
 
-UNSTATED = EngineSettings()
+UNSTATED = RecordedSettings()
 
 
 @dataclass(frozen=True)
@@ -108,21 +108,21 @@ class Gpu:
 
 
 MODELS = {
-    "llama2-7b": Model("Llama-2-7B", 4096, 11008, 32, 32, 32, 128, 32000),
-    "llama2-13b": Model("Llama-2-13B", 5120, 13824, 40, 40, 40, 128, 32000),
-    "llama2-70b": Model("Llama-2-70B", 8192, 28672, 80, 64, 8, 128, 32000),
-    "llama3-8b": Model("Llama-3-8B", 4096, 14336, 32, 32, 8, 128, 128256),
-    "llama3-70b": Model("Llama-3-70B", 8192, 28672, 80, 64, 8, 128, 128256),
-    "llama3.1-8b": Model("Llama-3.1-8B", 4096, 14336, 32, 32, 8, 128, 128256),
-    "llama3.1-70b": Model("Llama-3.1-70B", 8192, 28672, 80, 64, 8, 128, 128256),
-    "llama3.3-70b": Model("Llama-3.3-70B", 8192, 28672, 80, 64, 8, 128, 128256),
-    "codellama-34b": Model("CodeLlama-34B", 8192, 22016, 48, 64, 8, 128, 32000),
-    "mistral-nemo-12b": Model("Mistral-Nemo", 5120, 14336, 40, 32, 8, 128, 131072),
-    "qwen2.5-7b": Model("Qwen2.5-7B", 3584, 18944, 28, 28, 4, 128, 152064),
-    "qwen2.5-14b": Model("Qwen2.5-14B", 5120, 13824, 48, 40, 8, 128, 152064),
-    "qwen2.5-32b": Model("Qwen2.5-32B", 5120, 27648, 64, 40, 8, 128, 152064),
-    "qwen2.5-72b": Model("Qwen2.5-72B", 8192, 29568, 80, 64, 8, 128, 152064),
-    "qwen3-14b": Model("Qwen3-14B", 5120, 17408, 40, 40, 8, 128, 151936),
+    "llama2-7b": TransformerModel("Llama-2-7B", 4096, 11008, 32, 32, 32, 128, 32000),
+    "llama2-13b": TransformerModel("Llama-2-13B", 5120, 13824, 40, 40, 40, 128, 32000),
+    "llama2-70b": TransformerModel("Llama-2-70B", 8192, 28672, 80, 64, 8, 128, 32000),
+    "llama3-8b": TransformerModel("Llama-3-8B", 4096, 14336, 32, 32, 8, 128, 128256),
+    "llama3-70b": TransformerModel("Llama-3-70B", 8192, 28672, 80, 64, 8, 128, 128256),
+    "llama3.1-8b": TransformerModel("Llama-3.1-8B", 4096, 14336, 32, 32, 8, 128, 128256),
+    "llama3.1-70b": TransformerModel("Llama-3.1-70B", 8192, 28672, 80, 64, 8, 128, 128256),
+    "llama3.3-70b": TransformerModel("Llama-3.3-70B", 8192, 28672, 80, 64, 8, 128, 128256),
+    "codellama-34b": TransformerModel("CodeLlama-34B", 8192, 22016, 48, 64, 8, 128, 32000),
+    "mistral-nemo-12b": TransformerModel("Mistral-Nemo", 5120, 14336, 40, 32, 8, 128, 131072),
+    "qwen2.5-7b": TransformerModel("Qwen2.5-7B", 3584, 18944, 28, 28, 4, 128, 152064),
+    "qwen2.5-14b": TransformerModel("Qwen2.5-14B", 5120, 13824, 48, 40, 8, 128, 152064),
+    "qwen2.5-32b": TransformerModel("Qwen2.5-32B", 5120, 27648, 64, 40, 8, 128, 152064),
+    "qwen2.5-72b": TransformerModel("Qwen2.5-72B", 8192, 29568, 80, 64, 8, 128, 152064),
+    "qwen3-14b": TransformerModel("Qwen3-14B", 5120, 17408, 40, 40, 8, 128, 151936),
 }
 GPUS = {
     "a100-40": Gpu("A100-40GB", 40, 312.0, 1.555),
@@ -160,7 +160,7 @@ def deployment(model: str, gpu: str, tp: int = 1) -> Deployment:
     return Deployment(gpu, name, served_by(model, gpu, tp))
 
 
-def known(what: str, name: str, table: Mapping[str, Model | Gpu]) -> str:
+def known(what: str, name: str, table: Mapping[str, TransformerModel | Gpu]) -> str:
     """Return a name as the table has it, or raise a DeploymentError."""
     found = find_name(name.strip(), table)
     if found is None:

@@ -7,11 +7,11 @@ import time
 
 from heuristics.policy import NotApplicableError, Policy
 from heuristics.policy_registry import policies
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance
 from instances.batch_time import BatchTime, parse_batch_time
 from kvopt.engines.start import WARM_START_SHARE, warm_start_policies
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 from kvopt.runs.task import Task
 from schedules import Schedule
 from schedules.clock.timeline import make_timeline
@@ -20,7 +20,7 @@ from schedules.schedule import is_better_schedule
 from serving.bounds.loads import not_covered
 from serving.bounds.price_ascent import load_kernel
 from serving.bounds.seconds import bound_in_seconds
-from serving.waiting import FEW, what_binds
+from serving.waiting_requests import FEW, what_binds
 
 #: Share of the time for the last evaluation of the prices, and share of the rest for the bound of
 #: schedules that run as few at a time as vLLM's scheduler, if that limit binds.
@@ -33,7 +33,7 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
     return {"seconds"}
 
 
-def solve_in_seconds(task: Task, report: Report) -> None:
+def solve_in_seconds(task: Task, report: EventReport) -> None:
     """Run the policies that engines begin with, then compute the bound, and send what improves.
 
     The policies come first, for a share of the time; the others run after the bound, unless only
@@ -51,7 +51,7 @@ def solve_in_seconds(task: Task, report: Report) -> None:
     for until in (began + WARM_START_SHARE * (end - began), end):
         while waiting and time.monotonic() < until:
             policy = waiting.pop(0)
-            schedule = run_policy(policy, instance, Setting(batch_time=batch_time))
+            schedule = run_policy(policy, instance, RunSetting(batch_time=batch_time))
             if best is None or is_better_schedule(schedule, best):
                 best = schedule
                 report.found(schedule, f"policy {policy.name}")
@@ -62,7 +62,7 @@ def solve_in_seconds(task: Task, report: Report) -> None:
     report.done()
 
 
-def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> None:
+def _bound(task: Task, batch_time: BatchTime, report: EventReport, end: float) -> None:
     instance = task.instance
     assert instance is not None
     exception = not_covered(instance, batch_time)
@@ -98,7 +98,7 @@ def _held_up(instance: Instance, batch_time: BatchTime) -> Schedule | None:
     if len(instance) <= running:
         return None
     try:
-        schedule = run_policy(vllm, instance, Setting(batch_time=batch_time))
+        schedule = run_policy(vllm, instance, RunSetting(batch_time=batch_time))
     except NotApplicableError:
         return None
     times = make_timeline(instance, schedule)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from instances.batch_time import NANOSECONDS, BatchTime
 from schedules.clock.timeline import Ints, Timeline
 from serving.slo import Slo
-from serving.traces.report import Measured
+from serving.traces.trace_report import MeasuredLatencies
 
 MILLISECOND = NANOSECONDS // 1000
 PERCENTILES = (50, 90, 99)
@@ -38,7 +38,7 @@ Spread = dict[str, float | None]
 
 
 @dataclass(frozen=True)
-class Serving:
+class ServingMetrics:
     """The metrics of one schedule in seconds; times in milliseconds as in ``vllm bench serve``.
 
     A mean without values is None, as TPOT and ITL of outputs of one token.  Throughputs are
@@ -77,10 +77,10 @@ class Serving:
     recomputed_tokens: int
 
 
-METRICS = tuple(each.name for each in fields(Serving))
+METRICS = tuple(each.name for each in fields(ServingMetrics))
 
 
-def serving(timeline: Timeline) -> Serving:
+def serving(timeline: Timeline) -> ServingMetrics:
     """Compute all metrics of a timeline but the goodput."""
     found = _spread("itl", timeline.gaps, timeline.gap_counts)
     for spread in spreads(latencies(timeline)).values():
@@ -92,7 +92,7 @@ def serving(timeline: Timeline) -> Serving:
         weighted = (values.astype(float) * rounds.durations).sum()
         return float(weighted) / float(rounds.durations.sum())
 
-    return Serving(
+    return ServingMetrics(
         **found,
         mean_normalized_ms=float((timeline.latencies / timeline.outputs).mean()) / MILLISECOND,
         mean_delay_ms=float((timeline.begins - timeline.arrivals).mean()) / MILLISECOND,
@@ -111,7 +111,7 @@ def serving(timeline: Timeline) -> Serving:
 
 
 def serving_lines(
-    timeline: Timeline, slo: Slo | None = None, measured: Measured | None = None
+    timeline: Timeline, slo: Slo | None = None, measured: MeasuredLatencies | None = None
 ) -> list[tuple[str, str]]:
     """Return labels and values of a summary, in seconds, measured values below simulated ones."""
     found, real = serving(timeline), {} if measured is None else spreads(measured)
@@ -134,7 +134,7 @@ def serving_lines(
     return [*lines, ("queue", peak)]
 
 
-def measured_lines(measured: Measured) -> list[tuple[str, str]]:
+def measured_lines(measured: MeasuredLatencies) -> list[tuple[str, str]]:
     """Return labels and values of the measured TTFT, TPOT and E2EL, times in seconds."""
     return [
         line
@@ -143,13 +143,13 @@ def measured_lines(measured: Measured) -> list[tuple[str, str]]:
     ]
 
 
-def latencies(timeline: Timeline) -> Measured:
+def latencies(timeline: Timeline) -> MeasuredLatencies:
     """Return the latencies of a timeline, as if they were measured."""
     first_tokens = timeline.first_tokens - timeline.arrivals
-    return Measured(first_tokens, timeline.latencies, timeline.outputs)
+    return MeasuredLatencies(first_tokens, timeline.latencies, timeline.outputs)
 
 
-def spreads(measured: Measured) -> dict[str, Spread]:
+def spreads(measured: MeasuredLatencies) -> dict[str, Spread]:
     """Return mean and percentiles of TTFT, TPOT and E2EL, by the name of the metric."""
     per_token = tpots(measured)
     samples: dict[str, NDArray[np.float64] | Ints] = {
@@ -182,7 +182,7 @@ def _spread_lines(
     return [] if None in values else [(label, f"mean {mean} s, {shares}{error}")]
 
 
-def tpots(measured: Measured) -> NDArray[np.float64]:
+def tpots(measured: MeasuredLatencies) -> NDArray[np.float64]:
     """Return the time per output token after the first (ns), shape (n,); NaN for one token."""
     more = measured.outputs - 1
     after = measured.latencies - measured.first_tokens

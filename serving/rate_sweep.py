@@ -20,7 +20,7 @@ from kvopt.methods.method import Method
 from kvopt.runs.serving_imports import bounds_kept_tokens
 from kvopt.runs.task import Task
 from kvopt.store import Store
-from kvopt.suites import Section, read_source
+from kvopt.suites import SuiteSection, read_source
 from kvopt.sweeps.comparison import run_sweep
 from kvopt.sweeps.contradictions import alarms
 from kvopt.sweeps.plan import plan
@@ -34,9 +34,9 @@ from serving.best_bound import KnownBound, best_bound, share_left
 from serving.bounds.goodput import goodput_bound
 from serving.metrics import METRICS, goodput
 from serving.slo import Slo
-from serving.steadiness import steadiness
-from serving.waiting import few_at_a_time, no_request_waits, none_waits_long, what_binds
-from support.usage import UsageError
+from serving.sustained_runs import steadiness
+from serving.waiting_requests import few_at_a_time, no_request_waits, none_waits_long, what_binds
+from support.usage_errors import UsageError
 
 BOUND = "bound"
 #: Goodputs are quotients of floats.
@@ -61,7 +61,7 @@ def read_rates(text: str) -> tuple[float, ...]:
     return rates
 
 
-class RateSweep(NamedTuple):
+class RateSweepResult(NamedTuple):
     """The table with a row a run (docs/rates.md), the answer of each rate, and contradictions."""
 
     table: pd.DataFrame
@@ -89,7 +89,7 @@ def rate_sweep(
     jobs: int = 1,
     store: str | Path | None = None,
     progress: bool = False,
-) -> RateSweep:
+) -> RateSweepResult:
     """Run methods, and the bound, on an instance at every rate; stored runs are not run again.
 
     Prompts and outputs are the instance's, in its order.  One seed draws the arrivals of all
@@ -101,7 +101,7 @@ def rate_sweep(
         if not method.grouped:
             refuse_rounds_only(drawn[rates[0]], method)
     sources = tuple(read_source(each) for each in drawn.values())
-    section = Section("", sources, unique_methods([*methods, read_method(BOUND)]))
+    section = SuiteSection("", sources, unique_methods([*methods, read_method(BOUND)]))
     tasks = plan([with_wishes(section, wishes)])
     with run_sweep(tasks, store, jobs, progress) as ran:
         if ran.left:
@@ -128,7 +128,7 @@ def rate_sweep(
             wrong.append(f"{who}: TEL {tel}, and a bound of {lower} ({run['bound_from']})")
         if run["good"] > run["most"] * (1 + _ROUNDING):
             wrong.append(f"{who}: goodput {run['good']}, and a bound of {run['most']}")
-    return RateSweep(_table(rows, slo), _answers(rows, drawn), wrong)
+    return RateSweepResult(_table(rows, slo), _answers(rows, drawn), wrong)
 
 
 def _on_the_clock(task: Task, store: Store, slo: Slo | None) -> _Clocked:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 
 from instances.batch_time import NANOSECONDS, decimal
-from support.text import printable
+from support.message_text import printable
 
 _FORM = "ttft:TIME,tpot:TIME,e2el:TIME, one of them at least, TIME as in 500ms or 0.5s"
 _PART = re.compile(

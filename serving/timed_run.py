@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from instances import Instance
 from instances.batch_time import NANOSECONDS
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from schedules import Schedule
 from schedules.clock.timeline import Timeline, make_timeline
-from serving.metrics import Serving, goodput, serving
-from serving.requests import request_frame
+from serving.metrics import ServingMetrics, goodput, serving
+from serving.request_rows import request_frame
 from serving.slo import Slo, read_slo
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TimedRun(Finished):
+class TimedRun(FinishedRun):
     """A run on an instance in seconds; latencies without a schedule raise a ValueError."""
 
     instance: Instance = field(kw_only=True)
@@ -52,7 +52,7 @@ class TimedRun(Finished):
         return make_timeline(self.instance, self.required_schedule("to put on the clock"))
 
     @property
-    def serving(self) -> Serving:
+    def serving(self) -> ServingMetrics:
         """The serving metrics."""
         return serving(self.timeline)
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from support.checkout import require_checkout
 from support.json_files import as_bytes, file_holds, write_bytes
-from support.usage import complain
+from support.project_root import require_checkout
+from support.usage_errors import complain
 
 
 def regenerate(

@@ -17,7 +17,7 @@ from uuid import uuid4
 from pydantic import TypeAdapter, ValidationError
 
 from support.input_files import LARGEST, describe_special, is_stream, read_text, read_whole
-from support.text import integer_text, printable
+from support.message_text import integer_text, printable
 
 #: Beginning of the names of files that are still being written.
 TEMPORARY = ".kvopt-"

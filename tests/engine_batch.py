@@ -20,9 +20,9 @@ from kvopt.methods.option_values import read_formulation
 from kvopt.runs.events import (
     BoundProved,
     Event,
+    EventReport,
     MethodFailed,
     RelaxationSolved,
-    Report,
     ScheduleFound,
     event_line,
     read_event,
@@ -160,7 +160,7 @@ def main() -> None:
         method = task.method
         engine = importlib.import_module(engine_of(method.solver).module)
         lines: list[str] = []
-        run_engine(engine, method, task, Report(lambda event: lines.append(event_line(event))))  # noqa: B023
+        run_engine(engine, method, task, EventReport(lambda event: lines.append(event_line(event))))  # noqa: B023
         print(json.dumps(lines), file=answers)
 
 

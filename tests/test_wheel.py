@@ -211,7 +211,7 @@ def test_nothing_is_written_among_the_installed_packages(place: Path, run: Run) 
         ["python", "-m", "instances.library"],
         ["python", "-m", "schedules.schema"],
         ["kvopt", "best-known", "--store", "results/runs.sqlite"],
-        ["python", "-m", "kvopt.best_known.prove", "uniform_100"],
+        ["python", "-m", "kvopt.best_known.rerun_proofs", "uniform_100"],
         ["python", "-m", "reports.nightly", "--store", "results/runs.sqlite", "--update"],
     ):
         refused = run(*command)

@@ -27,17 +27,17 @@ from formulations.certificates.certificate_file import certificate_document
 from instances import Instance, read_instance
 from instances.instance_names import FOLDER
 from kvopt.best_known import __main__ as best_known
-from kvopt.best_known.entry import ENTRIES
 from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.registry_entry import ENTRIES
 from kvopt.best_known.registry_files import format_registry, format_schemas, read_certificate_file
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from kvopt.store import Store, StoreError
 from kvopt.store.row_files import ExportError, export_rows, read_rows
 from kvopt.suites import SuiteError, suites
 from kvopt.sweeps.sweep_inputs import InputError, Wishes, read_inputs
 from reports.stored_results import Results
 from schedules import check_command, read_schedule
-from support.usage import complain
+from support.usage_errors import complain
 from tests.reports.synthetic import record
 from tools.mutations import VALUES, damaged_bytes, damaged_document, damaged_json, draws
 
@@ -204,7 +204,7 @@ def test_the_registrys_proofs(
     _fuzz(damage, _verify(registry), {0, 1, 2, 3})
 
 
-def _runs() -> list[Finished]:
+def _runs() -> list[FinishedRun]:
     """Return runs of instances of the library with their schedules and certificates."""
     names = NAMES | LARGER
     methods = ("cpsat", "highs:ilp-sparse", "svf")
@@ -212,7 +212,7 @@ def _runs() -> list[Finished]:
     return [_finished(*each) for each in zip(names, instances, methods, strict=True)]
 
 
-def _finished(name: str, instance: Instance, method: str) -> Finished:
+def _finished(name: str, instance: Instance, method: str) -> FinishedRun:
     schedule = read_schedule(FOLDER / f"best_known/schedules/{name}.json")
     certificate = read_certificate_file(FOLDER / f"best_known/bounds/{name}.json", instance)
     row = record(
@@ -230,7 +230,7 @@ def _finished(name: str, instance: Instance, method: str) -> Finished:
         versions={"python": "3.11"},
         command=["evaluate.py"],
     )
-    return Finished(row, schedule, certificate_document(certificate), instance)
+    return FinishedRun(row, schedule, certificate_document(certificate), instance)
 
 
 @pytest.fixture

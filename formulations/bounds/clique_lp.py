@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.highs_lp import LP, Floats, run_highs
-from formulations.valid.groups import WindowGroup
+from formulations.bounds.highs_lp import Floats, LinearProgram, run_highs
+from formulations.valid.window_groups import WindowGroup
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -18,7 +18,7 @@ INTERIOR_FROM = 4_000
 STARTS_UP_TO = 20_000
 
 
-def clique_lp(instance: Instance, windows: Windows, groups: list[WindowGroup]) -> LP:
+def clique_lp(instance: Instance, windows: Windows, groups: list[WindowGroup]) -> LinearProgram:
     """Return the LP with the rows of ``ilp-sparse(groups=yes)``.
 
     The first columns are starts.  Blocks of T + 2 rounds follow: running requests, tokens, and open
@@ -67,7 +67,7 @@ def clique_lp(instance: Instance, windows: Windows, groups: list[WindowGroup]) -
     sides[:n] = 1.0
     cost = np.zeros(len(upper))
     cost[:x] = start + output - instance.arrivals[owner]
-    return LP(cost, matrix, sides, sides, upper)
+    return LinearProgram(cost, matrix, sides, sides, upper)
 
 
 def lp_prices(

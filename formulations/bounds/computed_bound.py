@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from formulations.bounds.outcome import Bound
+    from formulations.bounds.bound_result import BoundResult
     from formulations.valid.windows import Windows
     from instances import Instance
 
@@ -25,7 +25,7 @@ class ComputedBound:
     kind: ClassVar[Literal["bound"]] = "bound"
 
     name: str
-    compute: Callable[..., Bound]
+    compute: Callable[..., BoundResult]
     size: Callable[[Instance, Windows], int] | None = None
     options: type[Any] | None = None
     source: str = ""

@@ -18,14 +18,16 @@ from typing import Any
 
 import numpy as np
 
+from formulations.bounds.bound_result import BoundResult, SilentReporter
 from formulations.bounds.computed_bound import ComputedBound
-from formulations.bounds.fluid import model_size
-from formulations.bounds.outcome import Bound, SilentReporter
+from formulations.bounds.fluid_limit import model_size
 from formulations.bounds.pricing import DualOptions
 from instances import Instance, Request
 
 
-def compute_bound(instance: Instance, *, options: DualOptions | None = None, **given: Any) -> Bound:
+def compute_bound(
+    instance: Instance, *, options: DualOptions | None = None, **given: Any
+) -> BoundResult:
     """Return the best certified bound by the deadline; ``given`` as in ``PriceSearch``."""
     from formulations.bounds.price_search import PriceSearch  # loads SciPy
 

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class LP:
+class LinearProgram:
     """The LP min cost·v over lower ≤ matrix·v ≤ upper, 0 ≤ v ≤ limits; None is no limit.
 
     ``matrix`` is compressed by columns: a CSC matrix, or the CSR matrix of its transpose.
@@ -29,7 +29,7 @@ class LP:
     limits: Floats | None = None
 
 
-def run_highs(lp: LP, seconds: float, solver: str, threads: int = 1) -> Any:
+def run_highs(lp: LinearProgram, seconds: float, solver: str, threads: int = 1) -> Any:
     """Return HiGHS after it has run; interior point goes without crossover.
 
     Its central duals keep prices from jumping between iterations of column generation.

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.highs_lp import Floats
-from formulations.bounds.pricing import Classes, Grid, Ints, MasterRows
-from formulations.lagrangian.costs import price_sums
+from formulations.bounds.pricing import Ints, MasterRows, PriceGrid, RequestClasses
 from formulations.lagrangian.priced_rows import PricedRow, row_sums
-from formulations.valid.lookahead import LookAheadRow
+from formulations.lagrangian.start_costs import price_sums
+from formulations.valid.lookahead_row import LookAheadRow
 from instances import Instance
 
 #: Factors c of tokens, rounds ℓ ahead, and least shares of the time at a knot that a request of the
@@ -28,12 +28,12 @@ MEMORY_UP_TO = 1 << 24
 
 
 @dataclass
-class Separation:
+class RowSeparation:
     """Finds rows that a solution of the master violates; ``rows`` are all so far, as found."""
 
     instance: Instance
-    classes: Classes
-    grid: Grid
+    classes: RequestClasses
+    grid: PriceGrid
     threads: int
     rows: list[PricedRow] = field(default_factory=list)
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from formulations.bounds.bound_result import BoundResult, SilentReporter
 from formulations.bounds.computed_bound import ComputedBound
-from formulations.bounds.fluid import likely_horizon, model_size
+from formulations.bounds.fluid_limit import likely_horizon, model_size
 from formulations.bounds.highs_lp import Floats
-from formulations.bounds.outcome import Bound, SilentReporter
 from instances import Instance
 
 #: Knots of the first grid, and of the grid whose optimum advises policies.
@@ -24,7 +24,7 @@ COARSE_TOLERANCE, TOLERANCE = 1e-3, 2e-7
 NEAR = 16
 
 
-def compute_bound(instance: Instance, **given: Any) -> Bound:
+def compute_bound(instance: Instance, **given: Any) -> BoundResult:
     """Return the bound of ``ilp(relaxed=yes)`` without its columns; ``given`` as in PriceSearch."""
     from formulations.bounds.price_search import PriceSearch  # loads SciPy
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from formulations.bounds.highs_lp import LP, Floats, run_highs
-from formulations.bounds.pricing import MOST_CLUSTERS, Classes, Grid, Ints, MasterRows
+from formulations.bounds.highs_lp import Floats, LinearProgram, run_highs
+from formulations.bounds.pricing import MOST_CLUSTERS, Ints, MasterRows, PriceGrid, RequestClasses
 from instances import Instance
 
 
 @dataclass(frozen=True)
-class Solution:
+class MasterSolution:
     """Optimum of a master LP: objective (rounds), prices on its grid, weight of each column.
 
     Columns are starts.  ``payments`` are the prices of look-ahead rows on M-ths of tokens.
@@ -26,7 +26,7 @@ class Solution:
     payments: Floats
 
 
-class Master:
+class MasterLP:
     """The LP over the columns so far: one memory row a knot, one convexity row a cluster.
 
     A column has a start for every request of a cluster.  The row of knot k adds up the memory rows
@@ -35,7 +35,9 @@ class Master:
     rows themselves.  Its dual is the price at the knot, λ_t = Σ_k λ_k φ_k(t).
     """
 
-    def __init__(self, instance: Instance, classes: Classes, grid: Grid, constant: int) -> None:
+    def __init__(
+        self, instance: Instance, classes: RequestClasses, grid: PriceGrid, constant: int
+    ) -> None:
         self._memory, self._classes, self._constant = instance.memory, classes, constant
         clusters = min(len(classes), MOST_CLUSTERS)
         self._members = np.arange(len(classes))
@@ -84,7 +86,7 @@ class Master:
         self._costs = np.concatenate([self._costs, costs[new]])
         return len(new)
 
-    def refine(self, grid: Grid, rows: MasterRows | None = None) -> None:
+    def refine(self, grid: PriceGrid, rows: MasterRows | None = None) -> None:
         """Take another grid, other look-ahead rows, and the use of all columns anew."""
         self.grid, self.rows = grid, rows
         parts = [sp.csr_matrix((0, len(grid) + (len(rows) if rows else 0)))]
@@ -114,7 +116,7 @@ class Master:
         left: Floats = weights[keep[: len(weights)]]
         return left
 
-    def solve(self, seconds: float, threads: int) -> Solution | None:
+    def solve(self, seconds: float, threads: int) -> MasterSolution | None:
         """Solve the LP by interior point, or else by simplex; None if HiGHS does not finish."""
         columns, rows, _ = self.size
         held = self._use.shape[1]
@@ -125,7 +127,7 @@ class Master:
         # A row of the transposed matrix is a column of the LP.
         matrix = sp.hstack([self._use, convexity], format="csr")
         lower = np.where(np.arange(rows) < held, -np.inf, 1.0)
-        lp = LP(self._costs / scale, matrix, lower, np.ones(rows))
+        lp = LinearProgram(self._costs / scale, matrix, lower, np.ones(rows))
         for solver in ("ipm", "simplex"):
             engine = run_highs(lp, seconds, solver, threads)
             status = engine.getModelStatus().name
@@ -135,11 +137,11 @@ class Master:
                 return None
         return None
 
-    def _solution(self, engine: Any, scale: float) -> Solution:
+    def _solution(self, engine: Any, scale: float) -> MasterSolution:
         solution = engine.getSolution()
         duals = np.asarray(solution.row_dual, dtype=np.float64)[: self._use.shape[1]]
         prices = np.maximum(-duals, 0.0) * scale / self._worth()
-        return Solution(
+        return MasterSolution(
             engine.getInfo().objective_function_value * scale + self._constant,
             prices[: len(self.grid)],
             np.asarray(solution.col_value),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.array_kernels import longer
-from support.compiling import compile_kernel
+from support.kernel_cache import compile_kernel
 
 
 @compile_kernel(fastmath=True)

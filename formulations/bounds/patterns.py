@@ -21,12 +21,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from formulations.bounds import dual, lp
+from formulations.bounds.bound_result import BoundResult, Reporter, SilentReporter
 from formulations.bounds.computed_bound import ComputedBound
-from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon, model_size
+from formulations.bounds.fluid_limit import fitted_knots, fluid_prices, likely_horizon, model_size
 from formulations.bounds.highs_lp import Floats
-from formulations.bounds.outcome import Bound, Reporter, SilentReporter
-from formulations.bounds.pricing import Classes, request_classes
-from formulations.lagrangian.prices import PriceBound
+from formulations.bounds.pricing import RequestClasses, request_classes
+from formulations.lagrangian.price_bound import PriceBound
 from formulations.lagrangian.state_prices import (
     Grids,
     PricedTable,
@@ -34,7 +34,7 @@ from formulations.lagrangian.state_prices import (
     rounded_table,
     spans,
 )
-from formulations.valid.states import Ints, States, searchable_states
+from formulations.valid.running_states import Ints, States, searchable_states
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -81,7 +81,7 @@ def compute_bound(
     options: PatternOptions | None = None,
     threads: int = 1,
     **given: Any,
-) -> Bound:
+) -> BoundResult:
     """Return the best certified bound by the deadline; ``given`` as in ``PriceSearch``.
 
     Where many requests are equal, prices on tokens come first (:func:`prices_among_equals`).
@@ -103,7 +103,7 @@ def compute_bound(
         *(instance, states), deadline=deadline, followed=followed, threads=threads, options=options
     )
     priced = _improved(pricing, deadline, report)
-    found = Bound(priced.bound, tokens, pricing.expected_starts, None, priced.table)
+    found = BoundResult(priced.bound, tokens, pricing.expected_starts, None, priced.table)
     if tokens is None or found.value > tokens.value:
         return found
     return replace(found, value=tokens.value, table=None)
@@ -354,7 +354,7 @@ def _lengthened(prices: Floats, last: int) -> Floats:
     return np.append(prices, np.zeros(max(last + 1 - len(prices), 0)))
 
 
-def _columns_of(instance: Instance, classes: Classes, horizon: int) -> Ints:
+def _columns_of(instance: Instance, classes: RequestClasses, horizon: int) -> Ints:
     """Return the classes' columns for the kernel; prices end at the horizon."""
     firsts = np.unique(classes.class_of, return_index=True)[1]
     places = np.cumsum(instance.outputs) - instance.outputs

@@ -8,21 +8,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon
+from formulations.bounds.bound_result import BoundResult, Reporter
+from formulations.bounds.fluid_limit import fitted_knots, fluid_prices, likely_horizon
 from formulations.bounds.highs_lp import Floats
-from formulations.bounds.lookahead_rows import MEMORY_UP_TO, Separation
-from formulations.bounds.memory_master import Master, Solution
-from formulations.bounds.outcome import Bound, Reporter
+from formulations.bounds.lookahead_rows import MEMORY_UP_TO, RowSeparation
+from formulations.bounds.memory_master import MasterLP, MasterSolution
 from formulations.bounds.pricing import (
     MOST_CLUSTERS,
+    ClassPricing,
     DualOptions,
-    Grid,
     Ints,
     MasterRows,
-    Pricing,
+    PriceGrid,
     request_classes,
 )
-from formulations.lagrangian.prices import PriceBound, certify_prices
+from formulations.lagrangian.price_bound import PriceBound, certify_prices
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -35,10 +35,10 @@ CERTIFY_EVERY, CERTIFY_SHARE = 1.0, 0.1
 class PriceSearch:
     """Prices that improve over iterations and grids, and the bounds they certify.
 
-    Any λ ≥ 0 certifies a bound (``formulations.lagrangian.prices``).  The search maximises
+    Any λ ≥ 0 certifies a bound (``formulations.lagrangian.price_bound``).  The search maximises
     Σ_i min_p [p + o_i − a_i + Σ_j (s_i + j) λ(p + j)] − M Σ λ over prices that are linear between
     the knots of a grid.  By LP duality that is the LP relaxation with its memory rows added up
-    by hat functions (``formulations.bounds.memory_master.Master``).
+    by hat functions (``formulations.bounds.memory_master.MasterLP``).
 
     *Start.*  In the fluid limit a request is a job of volume V_i on a machine of M token-rounds a
     round, and smallest volume first is optimal.  There λ(t) is the number of waiting requests over
@@ -67,16 +67,16 @@ class PriceSearch:
         self._options = options or DualOptions()
         self.classes = request_classes(instance, windows)
         self.horizon = likely_horizon(instance) if horizon is None else horizon
-        self.pricing = Pricing(instance, self.classes, self.horizon, threads)
+        self.pricing = ClassPricing(instance, self.classes, self.horizon, threads)
         #: The last master's, with weights for its present columns.
-        self.solution: Solution | None = None
+        self.solution: MasterSolution | None = None
         self.certified: PriceBound | None = None
         #: The Lagrangian value of the best prices so far (rounds).
         self.value = -np.inf
         self._prices: Floats = np.zeros(self.horizon + 1)
         self._payments: Floats = np.zeros(0)
         self._best_costs: Floats = np.zeros(len(self.classes))
-        self._separation: Separation | None = None
+        self._separation: RowSeparation | None = None
         self._rows: MasterRows | None = None
         self._certified_value = self._certified_at = -np.inf
         self._certified_in = 0.0
@@ -111,8 +111,8 @@ class PriceSearch:
     def begin(self, number: int) -> None:
         """Set up the master on a grid of about ``number`` knots, with columns around the prices."""
         knots = fitted_knots(self._prices, number)
-        grid = Grid(knots)
-        self.master = Master(self.instance, self.classes, grid, self.pricing.constant)
+        grid = PriceGrid(knots)
+        self.master = MasterLP(self.instance, self.classes, grid, self.pricing.constant)
         prices = grid.prices(self._prices[knots])
         # Starts past the priced times where windows allow it are always within memory.
         arrivals, latest = self.classes.arrivals, self.classes.latest
@@ -125,7 +125,7 @@ class PriceSearch:
 
     def refine(self, knots: Ints) -> None:
         """Take a finer grid, on which the best prices so far can still be expressed."""
-        self.master.refine(Grid(knots), self._rows)
+        self.master.refine(PriceGrid(knots), self._rows)
 
     def look_ahead(self) -> int:
         """Add look-ahead rows that the master's solution violates; return how many."""
@@ -133,7 +133,7 @@ class PriceSearch:
             return 0
         if self._separation is None:
             grid = self.master.grid
-            self._separation = Separation(self.instance, self.classes, grid, self.threads)
+            self._separation = RowSeparation(self.instance, self.classes, grid, self.threads)
         added = self._separation.add_violated(self.master.started(self.solution.weights))
         if added:
             self._rows = self._separation.all()
@@ -170,7 +170,9 @@ class PriceSearch:
         scale = max(abs(self.solution.objective), 1.0)
         return self.solution.objective - self.value <= tolerance * scale
 
-    def _improve(self, solution: Solution, tolerance: float, iteration: int, near: int = 0) -> bool:
+    def _improve(
+        self, solution: MasterSolution, tolerance: float, iteration: int, near: int = 0
+    ) -> bool:
         """Add columns; return whether any is new and the gap is not closed."""
         pure = self.master.grid.prices(solution.prices)
         share = self._options.smoothing
@@ -190,7 +192,7 @@ class PriceSearch:
     def _add_near(self, prices: Floats, count: int) -> int:
         return sum(self.master.add(each) for each in self.pricing.near_cheapest(prices, count))
 
-    def _drop(self, solution: Solution) -> None:
+    def _drop(self, solution: MasterSolution) -> None:
         allowance = max(solution.objective - self.value, 0.001 * abs(solution.objective))
         weights = self.master.drop(
             self._prices[self.master.grid.knots],
@@ -224,7 +226,7 @@ class PriceSearch:
         finer = np.union1d(knots, (knots[split] + knots[split + 1]) // 2)
         return finer if len(knots) < len(finer) <= most else None
 
-    def result(self, *, solved: bool = False) -> Bound:
+    def result(self, *, solved: bool = False) -> BoundResult:
         """Certify the last prices and return the outcome."""
         self.certify()
         assert self.certified is not None
@@ -234,7 +236,7 @@ class PriceSearch:
             objective = self.solution.objective if solved else None
             columns, rows, entries = self.master.size
             self.report.built(columns=columns, rows=rows, entries=entries)
-        return Bound(self.certified.value, self.certified, expected, objective)
+        return BoundResult(self.certified.value, self.certified, expected, objective)
 
     def _add_known(self, starts: Ints) -> None:
         """Add the columns of a schedule: all r-th requests of their class make a proposal."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.highs_lp import Floats
-from formulations.lagrangian.costs import price_sums
-from formulations.lagrangian.exact import exact_sum
+from formulations.lagrangian.exact_integers import exact_sum
 from formulations.lagrangian.priced_rows import PricedRow, RowSums
+from formulations.lagrangian.start_costs import price_sums
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -48,7 +48,7 @@ NEVER = 1 << 61
 
 
 @dataclass(frozen=True)
-class Classes:
+class RequestClasses:
     """Requests that are the same in all that matters, counted; shape (classes,) each.
 
     ``sizes`` counts the requests of a class; ``class_of``, shape (n,), is the class of a request.
@@ -75,16 +75,18 @@ class Classes:
         return self.prompts * self.outputs + self.outputs * (self.outputs + 1) // 2
 
 
-def request_classes(instance: Instance, windows: Windows | None = None) -> Classes:
+def request_classes(instance: Instance, windows: Windows | None = None) -> RequestClasses:
     """Return the distinct (arrival, latest start, prompt, output) of an instance, sorted."""
     latest = np.full(len(instance), NEVER) if windows is None else np.array(windows.latest)
     rows = np.stack([instance.arrivals, latest, instance.prompts, instance.outputs], axis=1)
     distinct, class_of, sizes = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     arrivals, latest, prompts, outputs = np.ascontiguousarray(distinct.T)
-    return Classes(arrivals, latest, prompts, outputs, sizes.astype(np.int64), class_of.ravel())
+    return RequestClasses(
+        arrivals, latest, prompts, outputs, sizes.astype(np.int64), class_of.ravel()
+    )
 
 
-class Grid:
+class PriceGrid:
     """Prices that are linear between increasing knots from 1 to the horizon; past it they are 0."""
 
     def __init__(self, knots: Ints) -> None:
@@ -146,13 +148,15 @@ class MasterRows:
         return RowSums(columns, (sums, moments), self.sums.core[chosen])
 
 
-class Pricing:
+class ClassPricing:
     """The cheapest start of every class under given prices, in floating point.
 
     ``horizon`` is T, the last priced time; ``threads`` share the work where there is much of it.
     """
 
-    def __init__(self, instance: Instance, classes: Classes, horizon: int, threads: int) -> None:
+    def __init__(
+        self, instance: Instance, classes: RequestClasses, horizon: int, threads: int
+    ) -> None:
         self._memory, self._classes = instance.memory, classes
         # Σ (o_i − a_i), the part of the TEL that no schedule can change (rounds).
         self.constant = exact_sum(instance.outputs) - exact_sum(instance.arrivals)

@@ -5,23 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from formulations.bounds.computed_bound import ComputedBound
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance
 
 if TYPE_CHECKING:
-    from formulations.bounds.outcome import Bound, Reporter
+    from formulations.bounds.bound_result import BoundResult, Reporter
 
 
 def compute_bound(
     instance: Instance, *, deadline: float, report: Reporter, **options: Any
-) -> Bound:
+) -> BoundResult:
     """Return and report :func:`volume_bound`; the deadline and all options are of no use to it."""
-    from formulations.bounds.outcome import Bound  # loads numpy, which the bound itself does not
+    from formulations.bounds.bound_result import (
+        BoundResult,
+    )  # loads numpy, which the bound itself does not
 
     del deadline, options
     value = volume_bound(instance)
     report.bound(value=value, source="volumes")
-    return Bound(value, prices=None, expected_starts=None, objective=None)
+    return BoundResult(value, prices=None, expected_starts=None, objective=None)
 
 
 FORMULATION = ComputedBound(

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from formulations.certificates.budget import CertificateError, ReaderBudget, TooLongError
 from formulations.certificates.certificate_file import Certificate, PartBound, read_certificate
 from formulations.certificates.price_evaluation import (
     check_group,
@@ -26,11 +25,12 @@ from formulations.certificates.price_evaluation import (
     measured,
     worth_of,
 )
-from formulations.certificates.sweep import prove_sweep
+from formulations.certificates.reader_budget import CertificateError, ReaderBudget, TooLongError
+from formulations.certificates.sweep_evaluation import prove_sweep
 from formulations.certificates.sweep_size import SearchedSweep, take_sweep
 from formulations.certificates.sweep_tables import BackwardError
 from formulations.valid.idle_gaps import part_of
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from formulations.valid.windows import start_windows
 from instances import Instance
 from schedules import check_schedule, make_schedule

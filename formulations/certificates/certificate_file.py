@@ -10,10 +10,16 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.certificates.budget import CertificateError, Count, Counts, Integer, Positive
+from formulations.certificates.reader_budget import (
+    CertificateError,
+    Count,
+    Counts,
+    Integer,
+    Positive,
+)
 from formulations.certificates.sweep_tables import PricedStates
 from formulations.lagrangian.state_prices import PriceTable
-from formulations.valid.groups import WindowGroup
+from formulations.valid.window_groups import WindowGroup
 
 if TYPE_CHECKING:
     from formulations.lagrangian.priced_rows import PricedRow
@@ -29,7 +35,7 @@ Member = tuple[Count, Integer, Integer]
 
 @dataclass(frozen=True, config=_CONFIG)
 class PricedGroup:
-    """A window group (``formulations.valid.groups``): at most ``most`` windows hold one round.
+    """A window group (``valid.window_groups``): at most ``most`` windows hold one round.
 
     ``prices`` are numerators of μ_t for t = 0, 1, ...
     """
@@ -41,7 +47,7 @@ class PricedGroup:
 
 @dataclass(frozen=True, config=_CONFIG)
 class PricedLookAhead:
-    """A look-ahead row (``formulations.valid.lookahead``) and its price on an M-th of a token.
+    """A look-ahead row (``formulations.valid.lookahead_row``) and its price on an M-th of a token.
 
     ``prices`` are numerators at the increasing ``times``, in between linear and rounded down,
     before and after 0; ``share`` is c, ``rounds`` is ℓ, and ``core`` lists positions of requests.

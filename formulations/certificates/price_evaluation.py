@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.certificates.budget import CALL, OPERATION, CertificateError, ReaderBudget
 from formulations.certificates.certificate_file import Certificate, PricedGroup, PricedLookAhead
-from formulations.lagrangian.exact import SAFE, lookahead_cost, run_cost
+from formulations.certificates.reader_budget import CALL, OPERATION, CertificateError, ReaderBudget
+from formulations.lagrangian.exact_integers import SAFE, lookahead_cost, run_cost
 from instances import Instance, Request
 
 #: Starts priced at a time, few enough for a processor's cache.
@@ -38,7 +38,7 @@ Window = tuple[int, int, int]
 
 
 def check_group(instance: Instance, number: int, group: PricedGroup) -> None:
-    """Refuse members for which the proof in ``formulations.valid.groups`` does not hold."""
+    """Refuse members for which the proof in ``formulations.valid.window_groups`` does not hold."""
     positions = [position for position, _, _ in group.members]
     if len(set(positions)) < len(positions) or max(positions, default=0) >= len(instance):
         raise CertificateError(f"group {number}: expected different requests of the instance")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import compile_kernel, compile_part
+from support.kernel_cache import compile_kernel, compile_part
 
 #: Kept bases that become a tree, and bases at a leaf of a tree.
 FEW, LEAF = 1024, 16

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import compile_kernel, compile_part
+from support.kernel_cache import compile_kernel, compile_part
 
 #: Columns of a kind that may complete: state at the peak, its tokens, its cost, kind, how many
 #: complete at a time, how many run at a time.

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import gt
 
-from formulations.certificates.budget import CALL, ReaderBudget, TooLongError
 from formulations.certificates.certificate_file import Certificate
-from formulations.certificates.sweep import COMPLETION, LEVEL, STATE
+from formulations.certificates.reader_budget import CALL, ReaderBudget, TooLongError
+from formulations.certificates.sweep_evaluation import COMPLETION, LEVEL, STATE
 from formulations.certificates.sweep_tables import (
     STEPS_OF_AN_ENTRY,
     UNIT_BITS,

@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as validated
 
-from formulations.certificates.budget import CALL, OPERATION, Counts, ReaderBudget, TooLongError
+from formulations.certificates.reader_budget import (
+    CALL,
+    OPERATION,
+    Counts,
+    ReaderBudget,
+    TooLongError,
+)
 from instances import Instance
 
 Ints = NDArray[np.int64]

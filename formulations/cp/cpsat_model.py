@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from formulations.cp._windows import StartRounds, start_windows
 from formulations.cp.constraint_program import ConstraintProgram
-from formulations.valid.separation import separation
+from formulations.valid.start_distances import separation
 from instances import Instance
 from support.build_limit import check_build_time
 
@@ -48,7 +48,8 @@ def build_model(
     over all these intervals is the memory row at every time.
 
     Two requests that may not start together must start at least ``separation`` apart one way or
-    the other (proof in ``formulations.valid.separation``): one boolean and two implications a pair.
+    the other (proof in ``formulations.valid.start_distances``): one boolean and two implications a
+    pair.
     """
     from ortools.sat.python import cp_model
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from formulations.cp import cpsat_model
 from formulations.cp._windows import StartRounds
 from formulations.cp.constraint_program import ConstraintProgram
-from formulations.valid.groups import window_groups
-from formulations.valid.separation import forbidden_differences
+from formulations.valid.start_distances import forbidden_differences
+from formulations.valid.window_groups import window_groups
 from formulations.valid.windows import start_windows
 from instances import Instance
 
@@ -50,7 +50,7 @@ def build_model(
     *Separation.*  See ``cpsat``.
 
     *Groups.*  At most ``most`` windows of a group hold one round, rounds below 0 included (proof
-    in ``formulations.valid.groups``): ``no_overlap`` for one, ``cumulative`` for more.
+    in ``formulations.valid.window_groups``): ``no_overlap`` for one, ``cumulative`` for more.
 
     *Differences.*  start_j − start_i lies in no interval of ``forbidden_differences``: one boolean
     and two implications for each interval that ``cpsat`` does not have.

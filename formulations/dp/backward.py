@@ -25,14 +25,14 @@ from typing import Annotated
 
 import numpy as np
 
+from formulations.dp.backward_sweep import SearchLimits, sweep
 from formulations.dp.exact_search import ExactSearch
-from formulations.dp.levels import SearchLimits, sweep
-from formulations.dp.network import Ints, Kinds, Network, kinds_of, rules
-from formulations.dp.paths import Paths, entries, improved, priced, split, starts_of
-from formulations.dp.relaxation import Tuning
+from formulations.dp.priced_network import Ints, PricedNetwork, RequestKinds, kinds_of, rules
+from formulations.dp.state_relaxation import SearchTuning
+from formulations.dp.sweep_paths import SweepPaths, entries, improved, priced, split, starts_of
 from formulations.valid.windows import Windows
 from instances import Instance
-from schedules.evidence import Argument
+from schedules.evidence import ProofArgument
 
 #: Requests up to which windows are swept.
 REQUESTS_UP_TO = 10_000
@@ -59,7 +59,7 @@ SPLIT_BYTES, ENTRY_BYTES = 100, 32
 
 
 @dataclass(frozen=True)
-class SweepOptions(Tuning):
+class SweepOptions(SearchTuning):
     """Options: multipliers on requests, and the shares of prices and windows in the time."""
 
     multipliers: Annotated[
@@ -93,7 +93,7 @@ class WindowResult:
 
 
 def search(
-    network: Network,
+    network: PricedNetwork,
     *,
     bound: int,
     below: int,
@@ -146,7 +146,7 @@ def search(
     return True
 
 
-def _last_factor(network: Network, target: int, below: int) -> float:
+def _last_factor(network: PricedNetwork, target: int, below: int) -> float:
     """Return the last window's nodes over a window's nodes, at most."""
     factor, power = LAST_WINDOW
     left = (below - 1 - target) / max(below - 1 - network.bound, 1)
@@ -164,7 +164,7 @@ def _next_step(
     return max(1, min(2 * step, int(math.log(max(growth, LEAST_GROWTH)) / slope)))
 
 
-def _window(network: Network, target: int, limits: SearchLimits) -> WindowResult | None:
+def _window(network: PricedNetwork, target: int, limits: SearchLimits) -> WindowResult | None:
     """Return what the window up to a TEL proves; None where a limit came first."""
     window = network.window(target)
     if window < 0:
@@ -180,7 +180,7 @@ def _window(network: Network, target: int, limits: SearchLimits) -> WindowResult
 
 
 def _finish(
-    network: Network, target: int, paths: Paths, nodes: int, limits: SearchLimits
+    network: PricedNetwork, target: int, paths: SweepPaths, nodes: int, limits: SearchLimits
 ) -> WindowResult:
     """Return the result of a window with paths left.
 
@@ -216,7 +216,12 @@ def _finish(
 
 
 def _inside(
-    network: Network, target: int, paths: Paths, multipliers: Ints, most: int, limits: SearchLimits
+    network: PricedNetwork,
+    target: int,
+    paths: SweepPaths,
+    multipliers: Ints,
+    most: int,
+    limits: SearchLimits,
 ) -> tuple[int, list[int] | None, Ints] | None:
     """Return the least TEL up to a target on these paths and its starts, or target + 1 and None.
 
@@ -257,7 +262,7 @@ def _countable(counts: Ints) -> int:
     return sum(each <= COMBINATIONS for each in combinations) - 1
 
 
-def _by_surplus(kinds: Kinds, paths: Paths, multipliers: Ints) -> list[int]:
+def _by_surplus(kinds: RequestKinds, paths: SweepPaths, multipliers: Ints) -> list[int]:
     """Return the kinds by the best path's surplus or lack of them."""
     best = priced(paths, multipliers, kinds.counts)
     surplus = np.abs(entries(paths, best.path, len(kinds.counts)) - kinds.counts)
@@ -276,6 +281,6 @@ FORMULATION = ExactSearch(
     size=model_size,
     entry_bytes=ENTRY_BYTES,
     requests_up_to=REQUESTS_UP_TO,
-    argument=Argument.BACKWARD,
+    argument=ProofArgument.BACKWARD,
     options=SweepOptions,
 )

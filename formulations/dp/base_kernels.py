@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.array_kernels import longer, more_rows, nowhere
-from support.compiling import compile_filling_part, compile_kernel, compile_part
+from support.kernel_cache import compile_filling_part, compile_kernel, compile_part
 
 _NONE = np.int64(1) << np.int64(61)
 #: Arrays without room: none, of bases, of kinds.

@@ -17,17 +17,17 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from formulations.dp import forward
+from formulations.dp.backward_sweep import Level, SearchLimits
 from formulations.dp.dominance import Dominance, Words
 from formulations.dp.exact_search import ExactSearch
-from formulations.dp.levels import Level, SearchLimits
-from formulations.dp.network import SAFE, Ints
-from formulations.dp.relaxation import Relaxation, Tuning
-from formulations.dp.state_bounds import Bases, CompletionBounds
-from schedules.evidence import Argument
+from formulations.dp.priced_network import SAFE, Ints
+from formulations.dp.state_bounds import CompletionBounds, KeptBases
+from formulations.dp.state_relaxation import SearchTuning, StateRelaxation
+from schedules.evidence import ProofArgument
 
 
 def completion_bounds(
-    relaxed: Relaxation, multipliers: Ints, target: int, last: int, limits: SearchLimits
+    relaxed: StateRelaxation, multipliers: Ints, target: int, last: int, limits: SearchLimits
 ) -> CompletionBounds | None:
     """Return the bounds of all schedules up to a TEL (rounds) whose starts are no later than last.
 
@@ -83,17 +83,17 @@ def _tree(sigma: Ints, vectors: Words, rule: Dominance) -> _Tree:
     return _Tree(sigma, vectors, corners[: 2 * leaves], least)
 
 
-def _joined(trees: list[_Tree], high: np.uint64) -> Bases:
+def _joined(trees: list[_Tree], high: np.uint64) -> KeptBases:
     sigma, vectors, corners, least = (
         np.concatenate(each) for each in zip(*trees, strict=True)
     )  # fmt: skip
     begin = np.cumsum([0, *(len(each.sigma) for each in trees)])
     nodes = np.cumsum([0, *(len(each.least) for each in trees)])
-    return Bases(begin, sigma, vectors, nodes, corners, least, high)
+    return KeptBases(begin, sigma, vectors, nodes, corners, least, high)
 
 
 @dataclass(frozen=True)
-class BidirectionalOptions(Tuning):
+class BidirectionalOptions(SearchTuning):
     """Options: first multipliers, and shares of the time."""
 
     states: Annotated[
@@ -111,6 +111,6 @@ FORMULATION = ExactSearch(
     size=forward.model_size,
     entry_bytes=forward.ENTRY_BYTES,
     requests_up_to=forward.REQUESTS_UP_TO,
-    argument=Argument.BIDIRECTIONAL,
+    argument=ProofArgument.BIDIRECTIONAL,
     options=BidirectionalOptions,
 )

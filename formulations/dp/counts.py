@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from formulations.dp.exact_search import ExactSearch
 from instances import Instance, Request
-from schedules.evidence import Argument
+from schedules.evidence import ProofArgument
 
 if TYPE_CHECKING:
     from formulations.valid.windows import Windows
@@ -43,7 +43,7 @@ Level = dict[Base, States]
 
 
 @dataclass(frozen=True)
-class Found:
+class CountsOptimum:
     """The optimum, its starts (rounds, in the instance's order), and the number of states kept."""
 
     tel: int
@@ -53,7 +53,7 @@ class Found:
 
 def search(
     instance: Instance, upper_bound: int, expired: Callable[[], bool] = lambda: False
-) -> Found | None:
+) -> CountsOptimum | None:
     """Return the optimum; None if time was up, or no schedule has a TEL up to ``upper_bound``."""
     kinds = _Kinds(instance)
     budget = upper_bound - sum(request.output for request in instance.requests)
@@ -78,7 +78,7 @@ def search(
     number = sum(len(states) for level in levels for states in level.values())
     starts = kinds.assigned(_traced(kinds, levels, best))
     outputs = sum(request.output for request in instance.requests)
-    return Found(best[0] + outputs, starts, number)
+    return CountsOptimum(best[0] + outputs, starts, number)
 
 
 class _Kinds:
@@ -238,5 +238,5 @@ FORMULATION = ExactSearch(
     size=model_size,
     entry_bytes=ENTRY_BYTES,
     requests_up_to=REQUESTS_UP_TO,
-    argument=Argument.FORWARD_COUNTS,
+    argument=ProofArgument.FORWARD_COUNTS,
 )

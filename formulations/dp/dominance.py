@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp.network import Ints, WindowRules
+from formulations.dp.priced_network import Ints, WindowRules
 
 #: Bits of a lane, and the most it holds.
 LANES = ((8, 127), (16, 32_767))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.array_kernels import in_order
-from support.compiling import compile_filling_part, compile_kernel, compile_part
+from support.kernel_cache import compile_filling_part, compile_kernel, compile_part
 
 #: Numbers compared before the first branch.
 _GROUP = 64

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from instances import Instance
-from schedules.evidence import Argument
+from schedules.evidence import ProofArgument
 
 if TYPE_CHECKING:
     # A search without windows rests on none of their code (a contract of pyproject.toml).
@@ -29,6 +29,6 @@ class ExactSearch:
     size: Callable[[Instance, Windows], int]
     entry_bytes: int
     requests_up_to: int
-    argument: Argument
+    argument: ProofArgument
     options: type[Any] | None = None
     source: str = ""

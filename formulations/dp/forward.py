@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.dp.exact_search import ExactSearch
-from formulations.dp.network import Ints
+from formulations.dp.priced_network import Ints
 from formulations.dp.state_bounds import (
     NONE,
     CompletionBounds,
@@ -38,10 +38,10 @@ from formulations.dp.state_bounds import (
     scaled_prices,
 )
 from formulations.dp.state_dominance import StateDominance
-from formulations.lagrangian.starts import StartCosts
+from formulations.lagrangian.priced_starts import StartCosts
 from formulations.valid.windows import Windows
 from instances import Instance
-from schedules.evidence import Argument
+from schedules.evidence import ProofArgument
 
 #: States kept a round in successive passes; the first passes find good schedules.
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
@@ -68,7 +68,7 @@ class PassRules(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pass:
+class ForwardPass:
     """Result of one pass: TEL and starts of the best schedule, a lower bound, its width."""
 
     tel: int
@@ -96,7 +96,7 @@ def search(
     threads: int = 1,
     known: Callable[[], tuple[int, list[int]] | None] = lambda: None,
     proved: int = 0,
-) -> Pass | None:
+) -> ForwardPass | None:
     """Search in one pass of a width; None if time runs out, or memory has no room for a state.
 
     ``known`` returns TEL and starts of another process' schedule.  A pass ends once it can prove no
@@ -161,7 +161,7 @@ class _Pass:
         out_of_time: Callable[[], bool],
         known: Callable[[], tuple[int, list[int]] | None],
         proved: int,
-    ) -> Pass | None:
+    ) -> ForwardPass | None:
         """Return the result of the rounds 0..last; None if time runs out."""
         for array in self._layers[0]:
             array[:1] = 0
@@ -176,7 +176,7 @@ class _Pass:
                 break
         tel, bound = int(self._best[0]), self._bound()
         starts = self._best_starts.tolist()
-        return Pass(tel, starts, bound, self._rules.width, total, bound == tel)
+        return ForwardPass(tel, starts, bound, self._rules.width, total, bound == tel)
 
     def _bound(self) -> int:
         """Return the bound of the pass if it loses no more states."""
@@ -242,5 +242,5 @@ FORMULATION = ExactSearch(
     size=model_size,
     entry_bytes=ENTRY_BYTES,
     requests_up_to=REQUESTS_UP_TO,
-    argument=Argument.FORWARD_SETS,
+    argument=ProofArgument.FORWARD_SETS,
 )

@@ -10,7 +10,7 @@ import numpy as np
 from formulations.dp.base_kernels import expand, merge
 from formulations.dp.dominance_kernels import among, measure
 from formulations.lagrangian.array_kernels import in_order, longer, nowhere, ordered
-from support.compiling import compile_kernel, compile_part
+from support.kernel_cache import compile_kernel, compile_part
 
 #: Most bases made of a narrow level, and of all levels in one sweep.
 NARROW, ENOUGH = 8_000, 60_000

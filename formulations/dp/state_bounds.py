@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp.network import Ints
-from formulations.lagrangian.costs import price_sums
-from formulations.lagrangian.exact import exact_sum, run_cost
-from formulations.lagrangian.starts import StartCosts
+from formulations.dp.priced_network import Ints
+from formulations.lagrangian.exact_integers import exact_sum, run_cost
+from formulations.lagrangian.priced_starts import StartCosts
+from formulations.lagrangian.start_costs import price_sums
 from instances import Instance
 
 #: Above all bounds of states, so the least bound lost while nothing is.
 NONE = 1 << 62
 
 
-class Bases(NamedTuple):
+class KeptBases(NamedTuple):
     """The bases kept at times 0, 1, ..., those of each as a tree of twice as many nodes as leaves.
 
     Node 1 is the root, k has the children 2k and 2k + 1, and the leaves share the bases in order.
@@ -46,7 +46,7 @@ class CompletionBounds(NamedTuple):
     ``worth`` is what is known at time u whoever has completed.
     """
 
-    bases: Bases
+    bases: KeptBases
     profiles: NDArray[np.uint64]
     first: Ints
     extra: Ints
@@ -67,14 +67,14 @@ def scaled_prices(instance: Instance, costs: StartCosts, last: int, tel: int) ->
 
     ``last`` is the last start of any request, ``tel`` the TEL U of the schedule to beat.
 
-    Proof.  By ``formulations.lagrangian.exact`` one request pays from 0 to X = ``run_cost``.  A
-    request without a start left costs F = D·U + C, with C = M Σ λ the worth of all, so its state
-    exceeds (U − 1)·D and is dropped; F also stands for U itself.  A bound adds n such numbers and
-    takes away at most C, so nothing exceeds n·max(X, F) + C, which has to be below 2⁶².  Where it
-    is not, denominator and numerators are halved, these rounded down: any prices ≥ 0 bound.  In the
-    end all are 0 and D = 1.  Then X is the last completion and F = U, and n ≤ 63 of them are below
-    2⁶² as long as these are below 7·10¹⁶; the limits of ``instances.instance`` keep them below
-    7·10¹³.
+    Proof.  By ``formulations.lagrangian.exact_integers`` one request pays from 0 to X =
+    ``run_cost``.  A request without a start left costs F = D·U + C, with C = M Σ λ the worth of
+    all, so its state exceeds (U − 1)·D and is dropped; F also stands for U itself.  A bound adds n
+    such numbers and takes away at most C, so nothing exceeds n·max(X, F) + C, which has to be below
+    2⁶².  Where it is not, denominator and numerators are halved, these rounded down: any prices ≥ 0
+    bound.  In the end all are 0 and D = 1.  Then X is the last completion and F = U, and n ≤ 63 of
+    them are below 2⁶² as long as these are below 7·10¹⁶; the limits of ``instances.instance`` keep
+    them below 7·10¹³.
 
     Raises OverflowError if U or the last completion is beyond that.
     """
@@ -119,7 +119,7 @@ def price_tables(
 def no_bounds() -> CompletionBounds:
     """Return bounds without any base, for passes without completion bounds."""
     none, words = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.uint64)
-    bases = Bases(none, none, words, none, words, none, np.uint64(0))
+    bases = KeptBases(none, none, words, none, words, none, np.uint64(0))
     return CompletionBounds(bases, words, none, none, none, 1)
 
 

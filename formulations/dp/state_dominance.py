@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.dp.dominance import dropped, in_parts, sorted_places
-from formulations.dp.network import Ints
+from formulations.dp.priced_network import Ints
 from instances import Instance
 
 #: Bits of a lane, and the most it holds.

@@ -7,7 +7,7 @@ import numpy as np
 from formulations.dp.dominance_kernels import below
 from formulations.lagrangian.array_kernels import ordered
 from formulations.lagrangian.price_kernels import start_cost
-from support.compiling import compile_filling_part, compile_kernel, compile_part
+from support.kernel_cache import compile_filling_part, compile_kernel, compile_part
 
 _ONE = np.uint64(1)
 #: Hash tables have the states of a layer above its number, which is in their last place and grows

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import compile_filling_part, compile_part
+from support.kernel_cache import compile_filling_part, compile_part
 
 
 @compile_part()

@@ -11,7 +11,7 @@ import numpy as np
 
 from formulations.lagrangian.array_kernels import first_at_least
 from formulations.lagrangian.price_kernels import start_cost
-from support.compiling import compile_filling_part, compile_kernel
+from support.kernel_cache import compile_filling_part, compile_kernel
 
 
 @compile_filling_part()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import compile_filling_part, compile_kernel
+from support.kernel_cache import compile_filling_part, compile_kernel
 
 
 @compile_filling_part()
@@ -89,8 +89,8 @@ def most_worth(tokens, left, values, memory, most):
     States come in order of falling ``left``.  The search adds them one after the other, a state
     any number of times.  When it adds (w, r) to k requests that hold W tokens now, all of these
     have at least r rounds left, so memory suffices at its completion if and only if
-    W + w + (k + 1)·r ≤ M: the condition of ``formulations.valid.states``, which reads only k and W.
-    So the best value for each (k, W) is exact over all patterns that may repeat a state; a
+    W + w + (k + 1)·r ≤ M: the condition of ``formulations.valid.running_states``, which reads only
+    k and W. So the best value for each (k, W) is exact over all patterns that may repeat a state; a
     schedule's patterns are among them.
     """
     best = np.empty((most + 1, memory + 1), dtype=np.int64)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.costs import Ints, price_sums
-from formulations.valid.lookahead import LookAheadRow
+from formulations.lagrangian.start_costs import Ints, price_sums
+from formulations.valid.lookahead_row import LookAheadRow
 from instances import Instance
 
 

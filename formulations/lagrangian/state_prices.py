@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator, state_cost
-from formulations.valid.states import Ints, States
+from formulations.lagrangian.exact_integers import SAFE, exact_sum, largest_denominator, state_cost
+from formulations.valid.running_states import Ints, States
 from instances import Instance
 
 Floats = NDArray[np.float64]

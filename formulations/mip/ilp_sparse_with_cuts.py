@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from formulations.mip import ilp_sparse
 from formulations.mip.integer_program import Model, weighted
-from formulations.valid.groups import Occupancy, window_groups
+from formulations.valid.window_groups import WindowMember, window_groups
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -29,7 +29,7 @@ def build_model(
     ones that begin at t, less the ones that end there; two entries a column, where one row a round
     would have one entry for each round of the window.  Windows are cut at round 0.  That the
     counts stay within ``most`` in every feasible schedule is proved in
-    ``formulations.valid.groups``.
+    ``formulations.valid.window_groups``.
     """
     import pyomo.environ as pyo
 
@@ -59,7 +59,7 @@ def build_model(
     return model
 
 
-def _opening(member: Occupancy, t: int) -> range:
+def _opening(member: WindowMember, t: int) -> range:
     """Return the start rounds whose windows begin at round t; at 0 also those open before."""
     if t:
         return range(t + member.before, t + member.before + 1)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from formulations.mip import ilp
 from formulations.mip.integer_program import Model, weighted
-from formulations.valid.groups import WindowGroup, exclusive_groups
+from formulations.valid.window_groups import WindowGroup, exclusive_groups
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -24,7 +24,7 @@ def build_model(instance: Instance, windows: Windows, options: IlpOptions | None
     """Return ``ilp`` with ``groups``: rows of starts of which at most one is made.
 
     The starts are those whose windows hold one round; groups, windows and the proof that every
-    feasible schedule satisfies the rows are in ``formulations.valid.groups``.
+    feasible schedule satisfies the rows are in ``formulations.valid.window_groups``.
     """
     import pyomo.environ as pyo
 

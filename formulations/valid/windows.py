@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from formulations.valid.volumes import completion_bounds
+from formulations.valid.volume_bounds import completion_bounds
 from instances import Instance
 
 #: Up to this many requests the windows are tightened with an upper bound, in O(n²) time.

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from heuristics.arrival_queue import ArrivalQueue, exact_fraction
 from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
-from heuristics.queues import ArrivalQueue, exact_fraction
 
 #: Also used by ``alpha-beta``; 1 would leave no memory to admit into.
 ALPHA = "share of M that admission leaves free"

@@ -1,10 +1,10 @@
 """Least attained service: preempts those that have had much of the machine, keeps tokens (ours).
 
-Non-clairvoyant, and it knows how long a batch takes.  The key of ``heuristics.preemption`` is the
-machine time that a request has had: its share h/M of the base of every round at whose end it held
-h tokens, its prefill and its decode steps, each token once, however often it was prefilled again.
-For a waiting request the key includes its next token and the prefill of kept tokens.  Nothing is
-believed of outputs, so the look-ahead goes as far as the next time.
+Non-clairvoyant, and it knows how long a batch takes.  The key of ``heuristics.preemptive_exchange``
+is the machine time that a request has had: its share h/M of the base of every round at whose end it
+held h tokens, its prefill and its decode steps, each token once, however often it was prefilled
+again. For a waiting request the key includes its next token and the prefill of kept tokens.
+Nothing is believed of outputs, so the look-ahead goes as far as the next time.
 
 Reference: ``heuristics/reference/srpt.py``.
 """
@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heuristics.policy import RoundPolicy
-from heuristics.preemption import FACTOR, PreemptiveRules, Work
+from heuristics.preemptive_exchange import FACTOR, PreemptiveRules, RemainingWork
 
 
-class AttainedWork(Work):
+class AttainedWork(RemainingWork):
     """Keys by the machine time that requests have had."""
 
     def waiting(self, request: int, kept: int) -> int:

@@ -18,8 +18,8 @@ import numpy as np
 
 from heuristics import kernel_compiler
 from heuristics.admission import Requests, starts_in_order, starts_in_time
-from heuristics.annealing import Columns
-from heuristics.list_search import Budget, compile_kernels, improve_starts
+from heuristics.annealing import RequestColumns
+from heuristics.list_search import SearchBudget, compile_kernels, improve_starts
 from heuristics.machine_time import machine_time
 from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf, swf
 from heuristics.policy import UNIT_ROUND, Ints, Known, Parameter, PlanPolicy
@@ -46,10 +46,10 @@ def plan(known: Known) -> Ints:
     best = min(range(len(simple)), key=lambda k: int(simple[k].sum()))
     found: deque[Ints] = deque(maxlen=LISTS)
     improve_starts(
-        Columns(arrivals, known.prompts, known.outputs),
+        RequestColumns(arrivals, known.prompts, known.outputs),
         known.memory,
         simple[best],
-        Budget(moves=moves),
+        SearchBudget(moves=moves),
         order=np.lexsort((np.argsort(orders[best]), simple[best])),
         seed=int(known.rng.integers(2**63)),
         on_better=lambda _, order: found.append(order),

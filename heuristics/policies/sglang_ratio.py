@@ -28,8 +28,8 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from math import floor
 
+from heuristics.arrival_queue import exact_fraction
 from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State
-from heuristics.queues import exact_fraction
 
 #: The engine's defaults: first ratio, its last value as a share of the first, rounds between
 #: them, tokens of one request that a reservation never exceeds, and rounds that the new ratio

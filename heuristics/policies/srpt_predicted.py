@@ -7,13 +7,13 @@ Reference: ``heuristics/reference/srpt.py``.
 """
 
 from heuristics.policy import Known, RoundPolicy, Rules
-from heuristics.preemption import FACTOR, PreemptiveRules, Work
+from heuristics.preemptive_exchange import FACTOR, PreemptiveRules, RemainingWork
 
 
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
     middle = (known.lower + known.upper + 1) // 2
-    return PreemptiveRules(known, Work(known, middle))
+    return PreemptiveRules(known, RemainingWork(known, middle))
 
 
 POLICY = RoundPolicy(

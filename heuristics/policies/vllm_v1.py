@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 
+from heuristics.arrival_queue import exact_fraction
 from heuristics.policy import (
     Choice,
     Known,
@@ -34,7 +35,6 @@ from heuristics.policy import (
     Rules,
     State,
 )
-from heuristics.queues import exact_fraction
 from instances.batch_time import EngineLimits
 
 _A100 = EngineLimits()

@@ -26,9 +26,9 @@ from bisect import insort
 from heapq import merge
 from math import ceil
 
+from heuristics.arrival_queue import exact_fraction
 from heuristics.look_ahead_rules import LookAheadRules
 from heuristics.policy import Known, Parameter, RoundPolicy, State
-from heuristics.queues import exact_fraction
 
 SCALE = Parameter("scale", 1.0, 0.001, 1e6, "factor on the thresholds of the fluid balance")
 

@@ -1,8 +1,9 @@
 """Smallest work first, and preemption for less work, remaining or attained (all of this suite).
 
-The docstrings of the policies and of ``heuristics.preemption`` say what these do.  ``coefficients``
-are those of a round's time in picoseconds: base, a token prefilled, a token prefilled squared, a
-decoding request, a token read; the default is a round in which nothing but the base counts.
+The docstrings of the policies and of ``heuristics.preemptive_exchange`` say what these do.
+``coefficients`` are those of a round's time in picoseconds: base, a token prefilled, a token
+prefilled squared, a decoding request, a token read; the default is a round in which nothing but the
+base counts.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from serving.batch_time import read_batch_time
 from serving.calibration import calibrated, simulate
 from serving.metrics import latencies, spreads
 from serving.traces import TraceOptions
-from serving.traces.reading import read_trace
+from serving.traces.read_trace import read_trace
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FIGURES, PAGE = DOCS / "measured.csv", DOCS / "measured.md"

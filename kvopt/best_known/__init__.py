@@ -1,7 +1,7 @@
 """Best-known values: for each instance a schedule, a bound, and their proofs.
 
 ``python -m kvopt.best_known --store STORE`` merges stored runs into ``instances/best_known.json``;
-``--check`` verifies the file; ``python -m kvopt.best_known.prove`` runs stale proofs again.
+``--check`` verifies the file; ``python -m kvopt.best_known.rerun_proofs`` runs stale proofs again.
 The file is never edited by hand.
 """
 

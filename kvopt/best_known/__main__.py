@@ -12,10 +12,10 @@ import click
 
 from instances.instance_names import FOLDER
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
-from kvopt.best_known.entry import Entry, Registry, SolverReported
-from kvopt.best_known.known_instances import LibraryInstance, WithLadder, library_by_hash
+from kvopt.best_known.known_instances import LibraryInstance, LibraryWithLadder, library_by_hash
 from kvopt.best_known.parallel_map import KilledError
 from kvopt.best_known.proved_entry import ContradictionError, DamagedError, ProvedEntry, merge
+from kvopt.best_known.registry_entry import Registry, RegistryEntry, SolverReportedBound
 from kvopt.best_known.registry_files import (
     OWNED,
     REGISTRY_FILE,
@@ -28,12 +28,12 @@ from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
 from kvopt.store.location import store_files
 from schedules.evidence import STANDINGS
-from support.checkout import require_checkout
-from support.command import EXIT_INTERRUPTED, Command, CommandOptions, option
+from support.click_command import EXIT_INTERRUPTED, Command, CommandOptions, option
 from support.json_files import FileError, file_holds
-from support.output_files import OutputError, check_folder
+from support.output_checks import OutputError, check_folder
 from support.progress import count_progress
-from support.usage import UsageError, complain
+from support.project_root import require_checkout
+from support.usage_errors import UsageError, complain
 
 EXIT_OK = 0
 EXIT_FAULTS = 1
@@ -69,7 +69,7 @@ def main(options: CommandOptions) -> int:
     """Merge stored runs into the best-known values, or verify these."""
     if options.store is None and not options.check:
         raise UsageError("expected --store STORE, --check, or both")
-    known, proved = WithLadder(library_by_hash()), dict[str, ProvedEntry]()
+    known, proved = LibraryWithLadder(library_by_hash()), dict[str, ProvedEntry]()
     lines: Sequence[str] = []
     code = EXIT_OK
     try:
@@ -141,11 +141,11 @@ def _merged(
     return merged, done
 
 
-def _changes(known: ProvedEntry | None, entry: Entry) -> Iterator[str]:
+def _changes(known: ProvedEntry | None, entry: RegistryEntry) -> Iterator[str]:
     """Yield a line for each changed value, and for another standing."""
     before, lower = known and known.entry, entry.lower
     by = lower.method
-    if isinstance(lower, SolverReported):
+    if isinstance(lower, SolverReportedBound):
         by = f"{by}, solver-reported; certified {lower.certified.value}"
     for side, now, method in (("upper", entry.upper, entry.upper.method), ("lower", lower, by)):
         was = getattr(before, side).value if before else "new"

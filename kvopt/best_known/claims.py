@@ -9,26 +9,32 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate_evaluation import (
     evaluate_certificate,
     shrink_certificate,
 )
 from formulations.certificates.certificate_file import Certificate, read_certificate
-from formulations.valid.volumes import volume_bound
+from formulations.certificates.reader_budget import CertificateError
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance
-from kvopt.best_known.entry import Certified, Proof, Reported, Upper, Value
+from kvopt.best_known.registry_entry import (
+    CertifiedBound,
+    EntryValue,
+    OptimumProof,
+    ReportedBound,
+    UpperValue,
+)
 from kvopt.best_known.registry_files import schedule_of
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.witness import made_by, recorded_method, search_witness, trusts_solver
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.task import FinishedRun, Task
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
 from schedules.evidence import CONSTRUCTION, VOLUMES, is_bound_believed, names_proof
 from schedules.schedule import reason_easier
 from support.json_files import describe_first_fault
-from support.text import one_line
+from support.message_text import one_line
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class StoredRun:
     finished_utc: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}")]
 
 
-V = TypeVar("V", bound=Value)
+V = TypeVar("V", bound=EntryValue)
 
 _STORED_RUN = TypeAdapter(StoredRun)
 _COLUMNS = tuple(each.name for each in fields(StoredRun))
@@ -69,10 +75,10 @@ class Claims:
     that solvers report, runs whose engine's own search met its own schedule, and notes on the rest.
     """
 
-    upper: tuple[Upper, Schedule] | None = None
-    certified: Sequence[tuple[Certified, Certificate]] = ()
-    reported: Sequence[Reported] = ()
-    proofs: Sequence[Proof] = ()
+    upper: tuple[UpperValue, Schedule] | None = None
+    certified: Sequence[tuple[CertifiedBound, Certificate]] = ()
+    reported: Sequence[ReportedBound] = ()
+    proofs: Sequence[OptimumProof] = ()
     notes: Sequence[str] = ()
 
 
@@ -105,9 +111,9 @@ def collect(
     notes: list[str] = []
     named = [each for run in runs if (each := _canonical_run(run, notes)) is not None]
     upper = _best_schedule(instance, named, store, notes)
-    certified: list[tuple[Certified, Certificate]] = []
-    reported: list[Reported] = []
-    proofs: list[Proof] = []
+    certified: list[tuple[CertifiedBound, Certificate]] = []
+    reported: list[ReportedBound] = []
+    proofs: list[OptimumProof] = []
     for run in named:
         if run.lower_bound is None:
             continue
@@ -119,14 +125,18 @@ def collect(
         if names_proof(source) or not is_bound_believed(run.status, run.detail, source, word=word):
             continue
         document = store.schedule(run.key)
-        reported.append(_registry_value(Reported, run, run.lower_bound, document, source=source))
+        reported.append(
+            _registry_value(ReportedBound, run, run.lower_bound, document, source=source)
+        )
         if search_witness(run.method, run.status, run.tel, run.lower_bound, source):
             digest = made_by(run.method) if _is_of_today(instance, run) else ""
-            proofs.append(_registry_value(Proof, run, run.lower_bound, document, made_by=digest))
+            proofs.append(
+                _registry_value(OptimumProof, run, run.lower_bound, document, made_by=digest)
+            )
     return Claims(upper, certified, reported, proofs, [f"{instance.name}: {x}" for x in notes])
 
 
-def proof_of(finished: Finished) -> Proof | None:
+def proof_of(finished: FinishedRun) -> OptimumProof | None:
     """Return the proof of a run that has just ended here, or None."""
     run = StoredRun(**{name: getattr(finished.record, name) for name in _COLUMNS})
     value, source = run.lower_bound, run.bound_source
@@ -134,25 +144,29 @@ def proof_of(finished: Finished) -> Proof | None:
         return None
     provenance = finished.schedule.provenance if finished.schedule else None
     return _registry_value(
-        Proof, run, value, {"provenance": provenance}, made_by=made_by(run.method)
+        OptimumProof, run, value, {"provenance": provenance}, made_by=made_by(run.method)
     )
 
 
-def volume_claim(instance: Instance, date: str) -> tuple[Certified, Certificate]:
+def volume_claim(instance: Instance, date: str) -> tuple[CertifiedBound, Certificate]:
     """Return the bound that needs no run."""
     value = volume_bound(instance)
-    bound = Certified(value=value, method=VOLUMES, certificate="volumes", date=date, seconds=0.0)
+    bound = CertifiedBound(
+        value=value, method=VOLUMES, certificate="volumes", date=date, seconds=0.0
+    )
     return bound, Certificate("volumes", value)
 
 
-def planted_claim(instance: Instance, starts: Sequence[int], date: str) -> tuple[Upper, Schedule]:
+def planted_claim(
+    instance: Instance, starts: Sequence[int], date: str
+) -> tuple[UpperValue, Schedule]:
     """Return the schedule that the construction of an instance implies, checked."""
     schedule = make_schedule(instance, starts, CONSTRUCTION)
     verdict = check_schedule(instance, schedule)
     if not verdict.valid:
         raise ValueError(f"{instance.name}: the planted schedule: {verdict.reason}")
     by: dict[str, Any] = {"method": CONSTRUCTION, "found_by": CONSTRUCTION, "date": date}
-    return Upper(value=schedule.tel, seconds=0.0, **by), schedule
+    return UpperValue(value=schedule.tel, seconds=0.0, **by), schedule
 
 
 def _canonical_run(run: StoredRun, notes: list[str]) -> StoredRun | None:
@@ -175,14 +189,14 @@ def _is_of_today(instance: Instance, run: StoredRun) -> bool:
 
 def _best_schedule(
     instance: Instance, runs: Sequence[StoredRun], store: Store, notes: list[str]
-) -> tuple[Upper, Schedule] | None:
+) -> tuple[UpperValue, Schedule] | None:
     found = [(run.tel, run) for run in runs if run.tel is not None]
     for tel, run in sorted(found, key=lambda each: each[0]):
         document = store.schedule(run.key)
         if document is None:
             notes.append(f"{run.method} is stored without its schedule")
             continue
-        value = _registry_value(Upper, run, tel, document, found_by=run.found_by)
+        value = _registry_value(UpperValue, run, tel, document, found_by=run.found_by)
         try:
             schedule = schedule_of(instance, document["starts"], value)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -203,7 +217,7 @@ def _certified_bound(
     upper: int | None,
     proved: int | None,
     notes: list[str],
-) -> tuple[Certified, Certificate] | None:
+) -> tuple[CertifiedBound, Certificate] | None:
     """Return the bound that a run's certificate proves, evaluated here; None without one."""
     found = store.certificate(run.key)
     if found is None:
@@ -225,7 +239,9 @@ def _certified_bound(
     if short.value < certificate.value:
         notes.append(f"certificate of {run.method} proves {short.value}, not {certificate.value}")
     document = store.schedule(run.key)
-    return _registry_value(Certified, run, short.value, document, certificate=short.kind), short
+    return _registry_value(
+        CertifiedBound, run, short.value, document, certificate=short.kind
+    ), short
 
 
 def _is_team(method: str) -> bool:
@@ -247,7 +263,9 @@ def _registry_value(
             seconds=round(run.seconds, 2),
             seed=run.seed,
             # A team's run names only one of its engines.
-            solver="" if kind in (Certified, Reported) and _is_team(run.method) else run.solver,
+            solver=""
+            if kind in (CertifiedBound, ReportedBound) and _is_team(run.method)
+            else run.solver,
             kvopt=str(version or ""),
             git_commit=run.git_commit,
             **more,

@@ -9,7 +9,7 @@ from functools import cache
 from instances import Instance
 from instances.ladder import draw_rung, read_ladder
 from instances.library import library, planted_schedules
-from kvopt.best_known.entry import LADDER_FILE
+from kvopt.best_known.registry_entry import LADDER_FILE
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def library_by_hash() -> dict[str, LibraryInstance]:
     return found
 
 
-class WithLadder(Mapping[str, LibraryInstance]):
+class LibraryWithLadder(Mapping[str, LibraryInstance]):
     """A library by hash, and after it the ladder's instances in rounds, each drawn on demand."""
 
     def __init__(self, library: Mapping[str, LibraryInstance]) -> None:

@@ -8,28 +8,28 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 
-from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import Certificate
+from formulations.certificates.reader_budget import CertificateError
 from instances import Instance
 from instances.instance_names import FOLDER
 from kvopt.best_known.claims import Claims, planted_claim, volume_claim
-from kvopt.best_known.entry import (
+from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.registry_entry import (
     NO_METHODS,
-    Certified,
-    Construction,
-    Entry,
+    CertifiedBound,
+    ConstructedOptimum,
+    EntryValue,
     History,
     HistoryStep,
     Lower,
-    Proof,
-    Reported,
-    SolverReported,
-    Upper,
-    Value,
+    OptimumProof,
+    RegistryEntry,
+    ReportedBound,
+    SolverReportedBound,
+    UpperValue,
     today,
 )
-from kvopt.best_known.known_instances import LibraryInstance
 from kvopt.best_known.registry_files import (
     RegistryError,
     certificate_path,
@@ -58,7 +58,7 @@ from schedules.evidence import (
 )
 from schedules.schedule_files import read_schedule, schedule_document
 from support.json_files import FileError, file_holds
-from support.text import one_line
+from support.message_text import one_line
 
 #: Characters of a value in a message.
 _LONGEST = 150
@@ -76,7 +76,7 @@ class DamagedError(ValueError):
 class ProvedEntry:
     """An entry with the schedule and the certificate that its files hold."""
 
-    entry: Entry
+    entry: RegistryEntry
     schedule: Schedule
     certificate: Certificate
 
@@ -86,7 +86,7 @@ class ProvedEntry:
         return self.entry.certified.value - (not self.certificate.bare)
 
     @property
-    def proved(self) -> tuple[Certificate, Certified, int]:
+    def proved(self) -> tuple[Certificate, CertifiedBound, int]:
         """Return the inputs of an evaluation of the certificate."""
         return self.certificate, self.entry.certified, self.entry.upper.value
 
@@ -122,7 +122,7 @@ class ProvedEntry:
             if found_value != expected:
                 texts = [one_line(each, _LONGEST) for each in (expected, found_value)]
                 yield f"{field.name}: expected {texts[0]}, found {texts[1]}"
-        if isinstance(entry.lower, SolverReported) and not trusts_solver(entry.lower.method):
+        if isinstance(entry.lower, SolverReportedBound) and not trusts_solver(entry.lower.method):
             yield f"{entry.lower.method} is no solver of the project: it reports no bound"
         planted = CONSTRUCTION in (upper.method, upper.found_by)
         if planted and found.planted != tuple(self.schedule.starts):
@@ -135,7 +135,7 @@ class ProvedEntry:
                     yield f"the {side} history does not improve at every step"
 
 
-def _name_faults(entry: Entry) -> Iterator[str]:
+def _name_faults(entry: RegistryEntry) -> Iterator[str]:
     """Yield unknown methods, other spellings of methods, and days of the future."""
     steps = (*entry.history.upper, *entry.history.lower)
     values = (entry.upper, entry.lower, entry.certified, *entry.proofs, *steps)
@@ -150,7 +150,10 @@ def _name_faults(entry: Entry) -> Iterator[str]:
 
 
 def read_known(
-    entry: Entry, found: LibraryInstance, folder: Path = FOLDER, before: ProvedEntry | None = None
+    entry: RegistryEntry,
+    found: LibraryInstance,
+    folder: Path = FOLDER,
+    before: ProvedEntry | None = None,
 ) -> ProvedEntry:
     """Read the schedule and the certificate of an entry and prove both values anew.
 
@@ -222,11 +225,11 @@ def merge(
     first_day = upper_steps[0].date
     bounds = [*([(old.entry.certified, old.certificate)] if old else []), *claims.certified]
     bounds.append(volume_claim(instance, first_day))
-    reported: list[Reported] = [*claims.reported]
-    if before and isinstance(before.lower, SolverReported):
+    reported: list[ReportedBound] = [*claims.reported]
+    if before and isinstance(before.lower, SolverReportedBound):
         reported.insert(0, before.lower)
     proofs = before.proofs if before else ()
-    lowers: list[Value] = [*(value for value, _ in bounds), *reported, *proofs, *claims.proofs]
+    lowers: list[EntryValue] = [*(value for value, _ in bounds), *reported, *proofs, *claims.proofs]
     if wrong := contradiction(instance, upper, lowers):
         raise ContradictionError(f"{instance.name}: {wrong}")
     certified, certificate = max(bounds, key=lambda bound: (bound[0].value, bound[1].bare))
@@ -234,7 +237,7 @@ def merge(
     witness = certificate_witness(certificate.kind, certified.value)
     kept = _merged_proofs(proofs, claims.proofs, upper.value, witness)
     verdict = decide(instance, upper.value, lower.value, kept, (certificate.kind, certified.value))
-    entry = Entry(
+    entry = RegistryEntry(
         instance=instance.name,
         file=file,
         sha256=instance.sha256,
@@ -251,7 +254,11 @@ def merge(
 
 
 def decide(
-    instance: Instance, upper: int, lower: int, proofs: Iterable[Proof], certified: tuple[str, int]
+    instance: Instance,
+    upper: int,
+    lower: int,
+    proofs: Iterable[OptimumProof],
+    certified: tuple[str, int],
 ) -> OptimumVerdict:
     """Judge the optimum by the rule of evidence (:mod:`schedules.evidence`).
 
@@ -263,7 +270,7 @@ def decide(
     return judge(upper, lower, found, construction=instance.known_optimum)
 
 
-def contradiction(instance: Instance, upper: Upper, lowers: Iterable[Value]) -> str:
+def contradiction(instance: Instance, upper: UpperValue, lowers: Iterable[EntryValue]) -> str:
     """Return a line on the greatest bound above the schedule or the optimum by construction."""
     by = f"the checked TEL {upper.value} ({upper.method}, {upper.date})"
     uppers = [BoundStatement(upper.value, by)]
@@ -278,33 +285,33 @@ def contradiction(instance: Instance, upper: Upper, lowers: Iterable[Value]) -> 
     return f"{wrong[0].lower.by} exceeds {wrong[0].upper.by}" if wrong else ""
 
 
-def is_stale(proof: Proof) -> bool:
+def is_stale(proof: OptimumProof) -> bool:
     """Return whether the support of a proof has changed since, or is unknown."""
     return proof.made_by != made_by(proof.method)
 
 
 def _best_bound(
-    instance: Instance, certified: Certified, reported: Iterable[Reported], day: str
+    instance: Instance, certified: CertifiedBound, reported: Iterable[ReportedBound], day: str
 ) -> Lower:
     """Return the best bound: certified, else by construction, else what a solver reports."""
     known = instance.known_optimum
     best = max(reported, key=lambda each: each.value, default=None)
     if known is not None and known > certified.value:
-        return Construction(value=known, certified=certified, date=day)
+        return ConstructedOptimum(value=known, certified=certified, date=day)
     if best is None or best.value <= certified.value:
         return certified
-    given = {field.name: getattr(best, field.name) for field in fields(Reported)}
-    return SolverReported(**given, certified=certified)
+    given = {field.name: getattr(best, field.name) for field in fields(ReportedBound)}
+    return SolverReportedBound(**given, certified=certified)
 
 
 def _merged_proofs(
-    old: Iterable[Proof], new: Iterable[Proof], upper: int, certificate: Witness
-) -> tuple[Proof, ...]:
+    old: Iterable[OptimumProof], new: Iterable[OptimumProof], upper: int, certificate: Witness
+) -> tuple[OptimumProof, ...]:
     """Return one proof of the upper bound for each method; it replaces a stale one.
 
     A new proof by the argument of a certificate of the same value is left out.
     """
-    kept: dict[str, Proof] = {}
+    kept: dict[str, OptimumProof] = {}
     for proof in (*old, *new):
         same = engine_witness(proof.method, proof.value).argument == certificate.argument
         if same and certificate.value == upper and proof not in old:
@@ -315,7 +322,7 @@ def _merged_proofs(
 
 
 def _extended_history(
-    steps: tuple[HistoryStep, ...], value: Upper | Lower
+    steps: tuple[HistoryStep, ...], value: UpperValue | Lower
 ) -> tuple[HistoryStep, ...]:
     """Return the history with a value that it lacks; later steps go."""
     before = tuple(each for each in steps if each.date <= value.date)

@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
-from formulations.certificates.budget import CertificateError
+from formulations.certificates.reader_budget import CertificateError
 from instances import Instance
 from instances.instance_names import FOLDER as LIBRARY
-from kvopt.best_known.entry import ENTRIES, REGISTRY, SCHEMA, Entry, Registry, Upper
+from kvopt.best_known.registry_entry import (
+    ENTRIES,
+    REGISTRY,
+    SCHEMA,
+    Registry,
+    RegistryEntry,
+    UpperValue,
+)
 from schedules import Schedule, make_schedule
 from support.input_files import LARGEST_CERTIFICATE
 from support.json_files import (
@@ -44,7 +51,7 @@ class RegistryError(ValueError):
     """The registry is not what its format asks for; the message is one line."""
 
 
-def digest(entries: Iterable[Entry]) -> str:
+def digest(entries: Iterable[RegistryEntry]) -> str:
     """Return the SHA-256 of the entries in canonical JSON, against edits by hand."""
     document = ENTRIES.dump_python(tuple(entries), mode="json")
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
@@ -72,13 +79,13 @@ def read_registry(folder: Path = LIBRARY) -> Registry | None:
     return registry
 
 
-def read_entries(folder: Path) -> dict[str, Entry]:
+def read_entries(folder: Path) -> dict[str, RegistryEntry]:
     """Return the entries of a folder's registry by hash, in their order; none where it has none."""
     registry = read_registry(folder)
     return {entry.sha256: entry for entry in registry.instances} if registry else {}
 
 
-def format_registry(entries: Iterable[Entry]) -> str:
+def format_registry(entries: Iterable[RegistryEntry]) -> str:
     """Return the text of the registry."""
     entries = tuple(entries)
     document = {"schema": SCHEMA, "digest": digest(entries)}
@@ -98,7 +105,7 @@ def format_schemas() -> dict[str, str]:
     return {file: json.dumps(schema, indent=1) + "\n" for file, schema in schemas.items()}
 
 
-def schedule_of(instance: Instance, starts: Sequence[int], upper: Upper) -> Schedule:
+def schedule_of(instance: Instance, starts: Sequence[int], upper: UpperValue) -> Schedule:
     """Return a schedule of starts alone, with an entry's provenance."""
     names = ("found_by", "solver", "kvopt", "git_commit", "date")
     provenance = {name: getattr(upper, name) for name in names}

@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 from instances import InstanceFileError
 from instances.instance_names import FOLDER
-from kvopt.best_known.entry import Entry, Proof, Registry
 from kvopt.best_known.known_instances import LibraryInstance
 from kvopt.best_known.parallel_map import side_by_side
 from kvopt.best_known.proved_entry import DamagedError, ProvedEntry, is_stale, read_known
+from kvopt.best_known.registry_entry import OptimumProof, Registry, RegistryEntry
 from kvopt.best_known.registry_files import (
     PROOFS,
     REGISTRY_FILE,
@@ -46,7 +46,7 @@ def write_all(
     merged: Sequence[ProvedEntry],
     known: Mapping[str, LibraryInstance],
     folder: Path,
-    beside: Iterable[Entry] = (),
+    beside: Iterable[RegistryEntry] = (),
 ) -> None:
     """Write the registry, its schemas and all proofs, in the library's order.
 
@@ -95,19 +95,19 @@ def missing(registry: Registry, known: Mapping[str, LibraryInstance]) -> list[st
     return [f"{name}: the registry lacks this instance of the library" for name in names]
 
 
-def stale_proofs(registry: Registry) -> list[tuple[Entry, Proof]]:
+def stale_proofs(registry: Registry) -> list[tuple[RegistryEntry, OptimumProof]]:
     """Return the proofs by other sources or solvers than today's."""
     proofs = ((entry, proof) for entry in registry.instances for proof in entry.proofs)
     return [(entry, proof) for entry, proof in proofs if is_stale(proof)]
 
 
 def _read_each(
-    entries: Sequence[Entry],
+    entries: Sequence[RegistryEntry],
     known: Mapping[str, LibraryInstance],
     folder: Path,
     words: str,
     proved: Mapping[str, ProvedEntry],
-) -> Iterator[tuple[Entry, ProvedEntry | str]]:
+) -> Iterator[tuple[RegistryEntry, ProvedEntry | str]]:
     """Yield each entry with its record or its fault; progress shows the ``words``."""
     tasks = [(entry, _found(entry, known), folder, proved.get(entry.sha256)) for entry in entries]
     anew = side_by_side(_read, [task for task in tasks if task[-1] is None])
@@ -115,7 +115,7 @@ def _read_each(
         yield task[0], next(anew) if task[-1] is None else _read(task)
 
 
-def _found(entry: Entry, known: Mapping[str, LibraryInstance]) -> LibraryInstance | str:
+def _found(entry: RegistryEntry, known: Mapping[str, LibraryInstance]) -> LibraryInstance | str:
     if entry.sha256 not in known:
         return f"{entry.instance}: the library has no instance of this hash"
     try:
@@ -124,7 +124,9 @@ def _found(entry: Entry, known: Mapping[str, LibraryInstance]) -> LibraryInstanc
         return str(error)
 
 
-def _read(task: tuple[Entry, LibraryInstance | str, Path, ProvedEntry | None]) -> ProvedEntry | str:
+def _read(
+    task: tuple[RegistryEntry, LibraryInstance | str, Path, ProvedEntry | None],
+) -> ProvedEntry | str:
     entry, found, folder, before = task
     try:
         return found if isinstance(found, str) else read_known(entry, found, folder, before)

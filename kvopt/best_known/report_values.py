@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from instances.instance_names import FOLDER
-from kvopt.best_known.entry import Entry
 from kvopt.best_known.known_instances import library_by_hash
+from kvopt.best_known.registry_entry import RegistryEntry
 from kvopt.best_known.registry_files import proof_file, read_entries, schedule_path
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.witness import certificate_witness, engine_witness
@@ -48,7 +48,7 @@ def known_values(
     }
 
 
-def _witnesses(entry: Entry) -> list[Witness]:
+def _witnesses(entry: RegistryEntry) -> list[Witness]:
     """Return the witnesses that an entry names, without those that cannot be read."""
     found = []
     for proof in entry.proofs:

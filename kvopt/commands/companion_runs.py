@@ -15,16 +15,16 @@ from instances import Instance
 from kvopt.methods.grammar import OF_ANSWER, read_method, read_methods
 from kvopt.methods.method import Method
 from kvopt.runs.execute import InterruptedRunError, execute
-from kvopt.runs.series import Series
+from kvopt.runs.methods_in_turn import MethodSeries
 from kvopt.runs.state import RunState
-from kvopt.runs.supervise import Listener, Snapshot
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.supervise import Listener, RunSnapshot
+from kvopt.runs.task import FinishedRun, Task
 from serving.batch_time_choice import rounds_only
 from serving.best_bound import KnownBound, bound_of_run
 from support.machine_errors import MachineError
 
 #: Receives the state of a run.
-Take = Callable[[Task, Snapshot], None]
+Take = Callable[[Task, RunSnapshot], None]
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class CompanionRuns:
     #: Share of the time, where they cannot go side by side.
     share = 0.25
 
-    def __init__(self, runs: Callable[[Take], Iterator[Finished]]) -> None:
+    def __init__(self, runs: Callable[[Take], Iterator[FinishedRun]]) -> None:
         self._stop, self._pool = threading.Event(), ThreadPoolExecutor(1)
         self._runs = runs
         self._future: Future[None] | None = None
-        self._ended: list[Finished] = []
+        self._ended: list[FinishedRun] = []
         self._state: RunState | None = None
 
     def start(self) -> Future[None]:
@@ -69,7 +69,7 @@ class CompanionRuns:
             self._future = self._pool.submit(self._run)
         return self._future
 
-    def finish(self, *, at_once: bool) -> tuple[Finished, ...]:
+    def finish(self, *, at_once: bool) -> tuple[FinishedRun, ...]:
         """Return the runs that have ended: all of them, or those so far ``at_once``."""
         if at_once:
             self._stop.set()
@@ -98,7 +98,7 @@ class CompanionRuns:
             for finished in () if self._stop.is_set() else self._runs(self._take):
                 self._ended.append(finished)
 
-    def _take(self, _: Task, snapshot: Snapshot) -> None:
+    def _take(self, _: Task, snapshot: RunSnapshot) -> None:
         self._state = snapshot.state
         if self._stop.is_set():
             raise InterruptedRunError
@@ -112,7 +112,7 @@ def companion_bound(
     task = limits.task(instance, read_method("bound"), batch_time, seed)
     task = replace(task, time_limit=seconds, deadline=limits.deadline)
 
-    def runs(take: Take) -> Iterator[Finished]:
+    def runs(take: Take) -> Iterator[FinishedRun]:
         if batch_time:
             if not quiet:
                 print(f"computing the bound, {seconds:.1f} s at most", flush=True)
@@ -123,7 +123,7 @@ def companion_bound(
 
 def run_with_bound(
     task: Task, listen: Listener, *, quiet: bool
-) -> tuple[Finished, tuple[KnownBound, ...]]:
+) -> tuple[FinishedRun, tuple[KnownBound, ...]]:
     """Run a policy in seconds, and then compute the bound, in as long as for a table at most."""
     instance, limits = _limits_of(task)
     with companion_bound(instance, task.batch_time, task.seed, limits, quiet=quiet) as bound:
@@ -134,7 +134,7 @@ def run_with_bound(
 
 def run_with_answer(
     task: Task, listen: Listener
-) -> tuple[Finished, tuple[Finished, ...], tuple[str, ...]]:
+) -> tuple[FinishedRun, tuple[FinishedRun, ...], tuple[str, ...]]:
     """Run ``auto`` in seconds with the policies that its answer compares.
 
     They start when it has a schedule, so that its first schedule waits for nothing; on one core
@@ -151,9 +151,9 @@ def run_with_answer(
     ]
     waiting: list[Task] = tasks
 
-    def runs(take: Take) -> Iterator[Finished]:
+    def runs(take: Take) -> Iterator[FinishedRun]:
         nonlocal waiting
-        series = Series(tasks, deadline, take, first_whole=True)
+        series = MethodSeries(tasks, deadline, take, first_whole=True)
         try:
             yield from series.run()
         finally:
@@ -163,7 +163,7 @@ def run_with_answer(
         if alone:
             others.start().result()
 
-        def watch(snapshot: Snapshot) -> None:
+        def watch(snapshot: RunSnapshot) -> None:
             listen(snapshot)
             if snapshot.state.schedule is not None:
                 others.start()

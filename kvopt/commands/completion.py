@@ -13,7 +13,7 @@ from instances.instance_names import library_files
 from instances.ladder import read_ladder
 from kvopt.methods.engine_table import named_engines
 from serving.batch_time import batch_times
-from support.command import Names
+from support.click_command import ProposedNames
 
 
 def policy_names() -> list[str]:
@@ -28,13 +28,13 @@ def _suites() -> Iterable[str]:
     return suites()
 
 
-instances = Names(lambda: chain(library_files(), read_ladder()), or_files=True)
-inputs = Names(lambda: chain(_suites(), library_files(), read_ladder()), or_files=True)
-policies = Names(lambda: ["all", *policy_names()])
-solvers = Names(named_engines)
-formulation_names = Names(formulations)
+instances = ProposedNames(lambda: chain(library_files(), read_ladder()), or_files=True)
+inputs = ProposedNames(lambda: chain(_suites(), library_files(), read_ladder()), or_files=True)
+policies = ProposedNames(lambda: ["all", *policy_names()])
+solvers = ProposedNames(named_engines)
+formulation_names = ProposedNames(formulations)
 #: Names for ``kvopt show``.
-shown_names = Names(lambda: chain(policy_names(), formulations(), named_engines()))
-predictions = Names(lambda: PREDICTIONS)
-clocks = Names(batch_times)
-methods = Names(lambda: chain(named_engines(), policy_names()), commas=True)
+shown_names = ProposedNames(lambda: chain(policy_names(), formulations(), named_engines()))
+predictions = ProposedNames(lambda: PREDICTIONS)
+clocks = ProposedNames(batch_times)
+methods = ProposedNames(lambda: chain(named_engines(), policy_names()), commas=True)

@@ -27,12 +27,12 @@ from kvopt.executors import ExecutorError
 from kvopt.methods.fingerprint import UNREAD
 from kvopt.methods.grammar import MethodError, read_methods, unique_methods
 from kvopt.methods.knowledge import shown_method
-from kvopt.run_progress import Display, count_text
+from kvopt.run_progress import SweepDisplay, count_text
 from kvopt.runs.row_columns import FAILED
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.task import FinishedRun, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.row_files import ExportError, check_export, export_rows
-from kvopt.suites import Section, SuiteError
+from kvopt.suites import SuiteError, SuiteSection
 from kvopt.sweeps.contradictions import alarms, run_summaries
 from kvopt.sweeps.failures import failures, split_unread
 from kvopt.sweeps.plan import plan
@@ -42,7 +42,7 @@ from serving.batch_time import DEFAULT
 from serving.batch_time_choice import read_wish, refuse_silent_default
 from serving.best_bound import bound_runs
 from serving.commands.deployment_arguments import deploy
-from serving.commands.workload import (
+from serving.commands.shared_parts import (
     RESUMES,
     batch_time_lines,
     check_beside_store,
@@ -52,12 +52,12 @@ from serving.commands.workload import (
     tell_unread,
 )
 from serving.traces import TraceReport
-from serving.traces.arguments import trace_options
-from support.command import Command, CommandOptions
+from serving.traces.trace_arguments import trace_options
+from support.click_command import Command, CommandOptions
 from support.current_command import current_command
-from support.output_files import OutputError, write_outputs
-from support.text import plural, summary_text
-from support.usage import complain
+from support.message_text import plural, summary_text
+from support.output_checks import OutputError, write_outputs
+from support.usage_errors import complain
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -145,7 +145,7 @@ def main(options: CommandOptions) -> int:
         if todo and store.readonly:
             raise StoreError(f"{store.name}: cannot be written, {plural(len(todo), 'run')} left")
         if todo:
-            shown = Display(sys.stdout, len(todo), options.quiet)
+            shown = SweepDisplay(sys.stdout, len(todo), options.quiet)
             keep = partial(_keep, store, partial(complain, options.program))
             shown.follow(_results(todo, options, shown), keep)
         code = _finish(tasks, len(todo), time.monotonic() - started, store, options)
@@ -161,7 +161,7 @@ def _complain_of(lost: Iterable[str], options: CommandOptions, code: int) -> int
 def _planned(options: CommandOptions) -> list[Task]:
     """Return the runs of the options; print a line on each trace and batch time."""
 
-    def listen(section: Section, instance: Instance, report: TraceReport) -> None:
+    def listen(section: SuiteSection, instance: Instance, report: TraceReport) -> None:
         print_on_stderr(report.shown_lines(quiet=options.quiet))
         timed = report if instance.time_unit == "second" else None
         # A suite runs with its default batch time; a trace alone needs a choice.
@@ -235,7 +235,9 @@ def _changed(tasks: list[Task], store: Store) -> Iterator[str]:
         yield f"{changed}: {plural(count, 'run')} will run again"
 
 
-def _results(tasks: list[Task], options: CommandOptions, shown: Display) -> Iterator[Finished]:
+def _results(
+    tasks: list[Task], options: CommandOptions, shown: SweepDisplay
+) -> Iterator[FinishedRun]:
     if options.executor == "dask":
         try:
             from kvopt.executors.dask import run_on_dask  # loads distributed: a second
@@ -249,7 +251,7 @@ def _results(tasks: list[Task], options: CommandOptions, shown: Display) -> Iter
     return run_local(tasks, options.jobs, shown.take)
 
 
-def _keep(store: Store, warn: Callable[[str], object], finished: Finished) -> None:
+def _keep(store: Store, warn: Callable[[str], object], finished: FinishedRun) -> None:
     # On another machine the record has the command of a worker.
     record = replace(finished.record, command=current_command())
     try:

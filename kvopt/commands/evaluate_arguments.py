@@ -8,9 +8,9 @@ from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_s
 from kvopt.commands import completion
 from serving.commands.deployment_arguments import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
 from serving.commands.workload_arguments import KEPT
-from serving.traces.arguments import TRACE_OPTIONS
-from support.command import CommandOptions, argument, join_options, option, refuse_both
-from support.usage import UsageError
+from serving.traces.trace_arguments import TRACE_OPTIONS
+from support.click_command import CommandOptions, argument, join_options, option, refuse_both
+from support.usage_errors import UsageError
 
 EXECUTORS = ("local", "dask")
 

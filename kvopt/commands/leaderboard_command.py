@@ -8,7 +8,7 @@ from kvopt.best_known import RegistryError, known_values
 from kvopt.project_paths import DEFAULT_STORE
 from kvopt.store import StoreError
 from kvopt.store.row_files import ExportError, read_rows
-from support.command import Command, CommandOptions, option
+from support.click_command import Command, CommandOptions, option
 
 #: Word after ``evaluate.py``; a folder of this name is ``./leaderboard``.
 NAME = "leaderboard"

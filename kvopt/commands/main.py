@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 import kvopt
-from support.command import CONTEXT, Command, run
+from support.click_command import CONTEXT, Command, run
 
 #: Module and short help of each subcommand.
 _SUBCOMMANDS = {

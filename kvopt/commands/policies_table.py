@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.policy_registry import policies
 from instances import Instance
@@ -22,12 +22,12 @@ from kvopt.methods.knowledge import (
     token_keeping_policies,
 )
 from kvopt.registry_lookup import find_registered
-from kvopt.run_progress import Display
+from kvopt.run_progress import SweepDisplay
+from kvopt.runs.methods_in_turn import MethodSeries
 from kvopt.runs.row_columns import Record
-from kvopt.runs.series import Series
+from kvopt.runs.run_evidence import find_dispute
 from kvopt.runs.serving_imports import bounds_kept_tokens
-from kvopt.runs.stated_optimum import find_dispute
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.task import FinishedRun, Task
 from schedules import Schedule
 from schedules.clock.timeline import make_timeline
 from schedules.schedule import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
@@ -45,11 +45,11 @@ from serving.best_bound import (
 )
 from serving.metrics import goodput
 from serving.slo import Slo
-from support.text import wrap_lines
+from support.message_text import wrap_lines
 
 
 @dataclass(frozen=True)
-class Against:
+class TelReference:
     """Reference of TELs: the optimum or a bound (rounds or nanoseconds), 0 without one.
 
     ``covers_kept``: it holds for schedules that keep tokens, too.  ``slo``: objective of goodput.
@@ -66,7 +66,7 @@ class PolicyLine:
     """Result of a policy: its row, and its schedule if it has a valid one."""
 
     instance: Instance
-    finished: Finished
+    finished: FinishedRun
     schedule: Schedule | None = None
     reason: str = ""
 
@@ -125,11 +125,11 @@ def policies_table(
     Standard error shows how far they are, unless ``quiet``.
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
-    progress = Display(sys.stderr, len(runnable), quiet)
+    progress = SweepDisplay(sys.stderr, len(runnable), quiet)
     with companion_bound(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
             bound.start().result()
-        series = Series(runnable, limits.deadline, progress.take)
+        series = MethodSeries(runnable, limits.deadline, progress.take)
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in bound_of_run(instance, line.record)]
         here += bound.bounds(instance, at_once=bool(why))
@@ -183,7 +183,7 @@ def _slowness(name: str) -> tuple[int, int, str]:
 
 
 def _carried_out(
-    instance: Instance, series: Series, progress: Display, bound: CompanionRuns
+    instance: Instance, series: MethodSeries, progress: SweepDisplay, bound: CompanionRuns
 ) -> tuple[list[PolicyLine], str]:
     """Run a series; return its lines, and the reason if the user ended it.
 
@@ -191,7 +191,7 @@ def _carried_out(
     """
     lines: list[PolicyLine] = []
 
-    def take(finished: Finished) -> None:
+    def take(finished: FinishedRun) -> None:
         lines.append(_line(instance, finished))
         bound.start()
 
@@ -204,7 +204,7 @@ def _carried_out(
     return lines, "interrupted by the user" if series.interrupted else ""
 
 
-def _line(instance: Instance, finished: Finished) -> PolicyLine:
+def _line(instance: Instance, finished: FinishedRun) -> PolicyLine:
     record, schedule = finished.record, finished.schedule
     if record.status == "refused":
         return PolicyLine(instance, finished, reason=f"REFUSED: {record.detail}")
@@ -222,7 +222,7 @@ def _compared(
     lines: Sequence[PolicyLine],
     here: list[KnownBound],
     slo: Slo | None,
-) -> tuple[str, Against, str, str]:
+) -> tuple[str, TelReference, str, str]:
     """Return a line on the reference of TELs, the reference, and contradictions."""
     covers = bounds_kept_tokens(instance, batch_time)
     bounded = [line for line in lines if covers or not line.keeps_tokens]
@@ -233,7 +233,7 @@ def _compared(
     misstated = "" if found is None else found.text
     if bound is not None and upper is not None and upper < bound.value:
         line = f"the bound {bound_text(bound, batch_time)} exceeds the TEL of a checked schedule"
-        return line, Against(slo=slo), line, misstated
+        return line, TelReference(slo=slo), line, misstated
     value = 0 if bound is None else bound.value
     known = find_registered(instance)
     shown = optimal = f"best known {known}\n" if known is not None else ""
@@ -241,15 +241,15 @@ def _compared(
     if optimum is None and not misstated and (optimum := instance.stated_optimum) is not None:
         optimal += f"known optimum {optimum}"
     if optimum is not None and value <= optimum:
-        return optimal, Against(optimum, True, covers, slo), "", misstated
+        return optimal, TelReference(optimum, True, covers, slo), "", misstated
     shown += f"lower bound {bound_text(bound, batch_time)}"
     if batch_time:
         shown += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
-    return shown, Against(value, False, covers, slo), "", misstated
+    return shown, TelReference(value, False, covers, slo), "", misstated
 
 
 def _answered(
-    instance: Instance, lines: Sequence[PolicyLine], against: Against, waiting: Iterable[Task]
+    instance: Instance, lines: Sequence[PolicyLine], against: TelReference, waiting: Iterable[Task]
 ) -> str:
     """Return the answer, or which policy it lacks; empty where every policy was run."""
     runs = method_totals(instance, (line.finished for line in lines))
@@ -269,7 +269,7 @@ def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{', '.join(names)}: {reason}" for reason, names in of_reason.items()]
 
 
-def table_text(instance: Instance, lines: Sequence[PolicyLine], against: Against) -> str:
+def table_text(instance: Instance, lines: Sequence[PolicyLine], against: TelReference) -> str:
     """Return the header and a line a schedule, by TEL; all fit into a hundred characters."""
     header, rows = ["policy", "class"], []
     for line in sorted(lines, key=lambda line: (line.tel or 0, line.record.method)):
@@ -285,7 +285,7 @@ def table_text(instance: Instance, lines: Sequence[PolicyLine], against: Against
 
 
 def _in_seconds(
-    line: PolicyLine, schedule: Schedule, against: Against
+    line: PolicyLine, schedule: Schedule, against: TelReference
 ) -> Iterator[tuple[str, str | None]]:
     """Yield title and text of each cell; means in seconds with their 99th percentiles."""
     about = against.value and (against.covers_kept or not line.keeps_tokens)
@@ -302,7 +302,7 @@ def _in_seconds(
 
 
 def _in_rounds(
-    line: PolicyLine, schedule: Schedule, against: Against
+    line: PolicyLine, schedule: Schedule, against: TelReference
 ) -> Iterator[tuple[str, object]]:
     record, memory = line.record, mean_memory(line.instance, schedule) / line.instance.memory
     ratio = f"{schedule.tel / against.value:.4f}" if against.value else None

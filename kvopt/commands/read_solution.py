@@ -9,13 +9,13 @@ import click
 from instances.instance import InfeasibleInstanceError
 from instances.instance_files import read_instance
 from instances.instance_names import find_instance
-from kvopt.best_known.known_instances import LibraryInstance, WithLadder, library_by_hash
+from kvopt.best_known.known_instances import LibraryInstance, LibraryWithLadder, library_by_hash
 from kvopt.solution_file import schedule_of_solution
 from schedules import check_schedule, write_schedule
 from schedules.verdict import EXIT_CODES
-from support.command import Command, CommandOptions, argument, option
+from support.click_command import Command, CommandOptions, argument, option
 from support.json_files import FileError
-from support.output_files import OutputError, check_outputs
+from support.output_checks import OutputError, check_outputs
 
 
 @click.command(
@@ -44,7 +44,7 @@ def main(options: CommandOptions) -> int:
     """
     known: Mapping[str, LibraryInstance]
     if options.instance is None:
-        known, of = WithLadder(library_by_hash()), "an instance of the library"
+        known, of = LibraryWithLadder(library_by_hash()), "an instance of the library"
     else:
         given = read_instance(find_instance(options.instance))
         known, of = {given.sha256: LibraryInstance("", given)}, repr(given.name)

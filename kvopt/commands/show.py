@@ -16,10 +16,10 @@ from kvopt.methods.constants import constants
 from kvopt.methods.engine_table import named_engines
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.python_files import module_file
-from support.checkout import ROOT
-from support.command import Command, CommandOptions, argument
-from support.text import find_name, unknown_name
-from support.usage import UsageError
+from support.click_command import Command, CommandOptions, argument
+from support.message_text import find_name, unknown_name
+from support.project_root import ROOT
+from support.usage_errors import UsageError
 
 #: Columns of a line of source.
 _LINE = 100

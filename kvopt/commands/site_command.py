@@ -12,11 +12,11 @@ import click
 
 from kvopt.best_known import RegistryError, known_values, read_registry
 from reports.library import MOST_PICTURES
-from support.checkout import ROOT, require_checkout
-from support.command import QUIET_OPTION, Command, CommandOptions, argument, count_option
+from support.click_command import QUIET_OPTION, Command, CommandOptions, argument, count_option
 from support.json_files import write_text
-from support.output_files import OutputError
-from support.usage import UsageError, complain
+from support.output_checks import OutputError
+from support.project_root import ROOT, require_checkout
+from support.usage_errors import UsageError, complain
 
 if TYPE_CHECKING:
     from reports.site_results import SiteResults

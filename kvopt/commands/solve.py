@@ -41,13 +41,13 @@ from serving.batch_time_choice import (
 )
 from serving.commands.deployment_arguments import chosen_batch_time, deploy
 from serving.metrics import measured_lines
-from serving.requests import write_requests
-from serving.traces.arguments import trace_options
-from serving.traces.report import Measured
-from support.command import EXIT_INTERRUPTED, Command, CommandOptions
-from support.output_files import OutputError, write_outputs
-from support.text import plural, printable, summary_text
-from support.usage import UsageError, complain
+from serving.request_rows import write_requests
+from serving.traces.trace_arguments import trace_options
+from serving.traces.trace_report import MeasuredLatencies
+from support.click_command import EXIT_INTERRUPTED, Command, CommandOptions
+from support.message_text import plural, printable, summary_text
+from support.output_checks import OutputError, write_outputs
+from support.usage_errors import UsageError, complain
 
 EXIT_OK = 0
 EXIT_BAD_INPUT = 2
@@ -208,7 +208,7 @@ def _solve(
 def _print_table(
     instance: Instance,
     batch_time: str,
-    measured: Measured | None,
+    measured: MeasuredLatencies | None,
     deadline: float,
     options: CommandOptions,
 ) -> int:

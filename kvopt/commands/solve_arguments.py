@@ -12,8 +12,8 @@ from kvopt.methods.grammar import every_policy, read_method, with_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.option_values import read_formulation
 from serving.commands.deployment_arguments import SERVING_OPTIONS
-from serving.traces.arguments import TRACE_OPTIONS
-from support.command import (
+from serving.traces.trace_arguments import TRACE_OPTIONS
+from support.click_command import (
     CommandOptions,
     argument,
     join_options,
@@ -21,8 +21,8 @@ from support.command import (
     refuse_both,
     refuse_suffixes,
 )
-from support.output_files import PICTURES, check_outputs
-from support.usage import UsageError, complain
+from support.output_checks import PICTURES, check_outputs
+from support.usage_errors import UsageError, complain
 
 #: Values of --solver; the rest of a method has its own options.
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")

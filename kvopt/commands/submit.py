@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from instances.instance_names import FOLDER
-from kvopt.best_known.known_instances import WithLadder, library_by_hash
+from kvopt.best_known.known_instances import LibraryWithLadder, library_by_hash
 from kvopt.best_known.registry_files import (
     OWNED,
     PROOFS,
@@ -17,7 +17,7 @@ from kvopt.best_known.registry_files import (
     read_entries,
 )
 from kvopt.best_known.registry_folder import write_all
-from kvopt.best_known.submitted import (
+from kvopt.best_known.submitted_schedules import (
     EXIT_BETTER,
     EXIT_CONTRADICTION,
     EXIT_NONE_BETTER,
@@ -27,13 +27,13 @@ from kvopt.best_known.submitted import (
 )
 from schedules import Schedule
 from schedules.verdict import EXIT_CODES
-from support.checkout import require_checkout
-from support.command import Command, CommandOptions, argument, option
+from support.click_command import Command, CommandOptions, argument, option
 from support.json_files import FileError
-from support.output_files import OutputError, check_folder
+from support.message_text import one_line, plural
+from support.output_checks import OutputError, check_folder
 from support.progress import count_progress
-from support.text import one_line, plural
-from support.usage import UsageError, complain
+from support.project_root import require_checkout
+from support.usage_errors import UsageError, complain
 
 #: Codes by rank: the first one that a file has counts for all.
 _WORST = (EXIT_CONTRADICTION, EXIT_CODES["infeasible"], EXIT_CODES["malformed"])
@@ -63,7 +63,7 @@ def main(options: CommandOptions) -> int:
         if options.folder == FOLDER:
             require_checkout("--check writes nothing, --folder names another folder")
         check_folder("--folder", options.folder, OWNED)
-    known = WithLadder(library_by_hash())
+    known = LibraryWithLadder(library_by_hash())
     better: dict[str, Schedule] = {}
     codes = set()
     for each in judge_files(

@@ -8,9 +8,9 @@ import click
 
 from kvopt.run_progress import CompilingLine
 from kvopt.runs.kernel_units import UNITS, compile_first, missing_units
-from support.command import Command, CommandOptions, option
-from support.compiling import kernel_folder
-from support.usage import complain
+from support.click_command import Command, CommandOptions, option
+from support.kernel_cache import kernel_folder
+from support.usage_errors import complain
 
 EXIT_NOT_KEPT = 4
 

@@ -12,8 +12,8 @@ from instances import Instance
 from kvopt.methods.method import Method
 from kvopt.methods.option_values import read_formulation
 from kvopt.runs.execute import execute
-from kvopt.runs.task import Finished, Task
-from support.command import CommandOptions
+from kvopt.runs.task import FinishedRun, Task
+from support.click_command import CommandOptions
 from support.json_files import TEMPORARY
 
 
@@ -52,7 +52,7 @@ def write_model(
     return f"wrote {options.write_model}: {method.formulation}, {size}", list(finished.notes)
 
 
-def _written(task: Task, path: Path) -> Finished:
+def _written(task: Task, path: Path) -> FinishedRun:
     """Write a file in a folder next to its place, and move it there as a whole."""
     with TemporaryDirectory(dir=path.absolute().parent, prefix=TEMPORARY) as folder:
         # Pyomo knows the formats in lower case only.

@@ -7,32 +7,32 @@ import importlib
 import time
 from dataclasses import replace
 
-from formulations.bounds.fluid import likely_horizon
+from formulations.bounds.fluid_limit import likely_horizon
 from formulations.dp import backward, forward
-from formulations.dp.network import too_many_patterns
+from formulations.dp.priced_network import too_many_patterns
 from formulations.valid.idle_gaps import parts_of
-from formulations.valid.states import States, searchable_states
-from formulations.valid.volumes import volume_bound
+from formulations.valid.running_states import States, searchable_states
+from formulations.valid.volume_bounds import volume_bound
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance
 from kvopt.engines.job import EngineJob, tel_of
-from kvopt.engines.parts import counting
-from kvopt.engines.parts.size import too_large
+from kvopt.engines.parts import node_counting
+from kvopt.engines.parts.model_size import too_large
 from kvopt.engines.start import RELAXATION_ORDER, run_engine
 from kvopt.methods.engine_table import engine_of
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.runs.events import (
     BoundProved,
-    Chosen,
-    Done,
     Ending,
     Event,
+    EventReport,
+    FormulationChosen,
+    MethodDone,
     MethodFailed,
     ModelBuilt,
     Note,
     RelaxationSolved,
-    Report,
     ScheduleFound,
     ending_note,
 )
@@ -61,7 +61,7 @@ _RELAXATION = "highs:ilp-sparse(groups=yes,relaxed=yes)"
 _SWEEPS = ("search:sweep", "search:sweep(multipliers=yes)")
 
 
-def solve(job: EngineJob, report: Report) -> None:
+def solve(job: EngineJob, report: EventReport) -> None:
     """Solve an instance with what suits its size until bound and schedule meet.
 
     The search over counts solves a tiny one in this process, the bidirectional search one of up to
@@ -72,8 +72,8 @@ def solve(job: EngineJob, report: Report) -> None:
     from the best schedule so far.  Its start windows rest on another method's schedule, so its
     proof is no witness.
     """
-    if counting.ends_at_once(job.instance):
-        counting.solve(job, report)
+    if node_counting.ends_at_once(job.instance):
+        node_counting.solve(job, report)
     else:
         _Team(job, report).run()
 
@@ -84,7 +84,7 @@ class _Team:
     Both are believed here.  The process above checks every schedule and refuses a wrong one.
     """
 
-    def __init__(self, job: EngineJob, report: Report) -> None:
+    def __init__(self, job: EngineJob, report: EventReport) -> None:
         self._job, self._report = job, report
         self._started = time.monotonic()
         self._starts, self._tel = job.warm_start, tel_of(job.instance, job.warm_start)
@@ -96,7 +96,7 @@ class _Team:
         self._improve = _read("improve")
         #: Whether the first method has given up when it was tried alone; whether a model was sent.
         self._given_up = self._built = False
-        self._done = Done()
+        self._done = MethodDone()
         #: The engine that the user names, until it starts; then its task.
         self._asked = job.asked
         self._engine: Task | None = None
@@ -165,7 +165,7 @@ class _Team:
         if self._asked is None or self._share() < ENGINE_FROM:
             return []
         self._engine = self._task(self._asked)
-        self._report.send(Chosen(text=self._asked.formulation, itself=True))
+        self._report.send(FormulationChosen(text=self._asked.formulation, itself=True))
         self._asked = None
         return [self._engine]
 
@@ -204,7 +204,7 @@ class _Team:
                 # The row has the model of the engine that the user names.
                 news = of_engine if self._job.asked else not self._built
                 self._built = True
-            case Done():
+            case MethodDone():
                 news = False
                 if of_engine or self._job.asked is None:
                     self._done = event
@@ -230,7 +230,7 @@ class _Team:
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
     """Return the units of kernels that methods of this size run (``kvopt.runs.kernel_units``)."""
     del formulation
-    if counting.ends_at_once(instance):
+    if node_counting.ends_at_once(instance):
         return set()
     units = {"annealing"}
     for part in (each.instance for each in parts_of(instance) if len(each.positions) > 1):

@@ -14,8 +14,8 @@ from formulations.formulation_registry import formulations
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines.job import EngineJob
-from kvopt.engines.parts.size import fits
-from kvopt.runs.events import Report
+from kvopt.engines.parts.model_size import fits
+from kvopt.runs.events import EventReport
 
 ENGINE = {"solves": "bound", "named": True, "default": True}
 
@@ -36,10 +36,10 @@ def compile_kernels() -> None:
     for name in ("bound-patterns", "bound-lp"):
         chosen = formulations()[name]
         given = (instance, "bound", chosen.declared, True, deadline, 1, 0, starts, tel)
-        solve(EngineJob(*given, options=chosen.arguments({})), Report(lambda _: None))
+        solve(EngineJob(*given, options=chosen.arguments({})), EventReport(lambda _: None))
 
 
-def solve(job: EngineJob, report: Report) -> None:
+def solve(job: EngineJob, report: EventReport) -> None:
     """Compute a bound within the job's limits; send every improvement as it is certified."""
     formulation = job.formulation
     windows = start_windows(job.instance, job.upper_bound)
@@ -75,7 +75,9 @@ def solve(job: EngineJob, report: Report) -> None:
     report.done(solver=solver, nodes=0, outcome=outcome)
 
 
-def _kept(certificate: dict[str, Any], job: EngineJob, report: Report) -> dict[str, Any] | None:
+def _kept(
+    certificate: dict[str, Any], job: EngineJob, report: EventReport
+) -> dict[str, Any] | None:
     """Return a certificate; None and a note if reading it takes too long."""
     refused = refusal_of_length(job.instance, certificate)
     if refused:

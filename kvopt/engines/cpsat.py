@@ -10,8 +10,8 @@ import ortools
 from ortools.sat.python import cp_model
 
 from kvopt.engines.job import EngineJob
-from kvopt.engines.parts.size import build_in_time
-from kvopt.runs.events import Report
+from kvopt.engines.parts.model_size import build_in_time
+from kvopt.runs.events import EventReport
 
 ENGINE = {"solves": "cp", "named": True, "default": True, "proof": "CP-SAT"}
 #: Presolve of inclusions among constraints is off: it cuts off optima of models with at-most-one
@@ -21,7 +21,7 @@ PARAMETERS = {"presolve_inclusion_work_limit": 0}
 EXACT_UP_TO = 2**53
 
 
-def solve(job: EngineJob, report: Report) -> None:
+def solve(job: EngineJob, report: EventReport) -> None:
     """Build the model of a CP formulation and solve it within the job's limits."""
     program, options = job.formulation, job.options
     windows = program.windows(job.instance, job.upper_bound)
@@ -60,13 +60,13 @@ def solve(job: EngineJob, report: Report) -> None:
     )
 
 
-def _send_bound(report: Report, bound: float) -> None:
+def _send_bound(report: EventReport, bound: float) -> None:
     if math.isfinite(bound):
         report.bound(value=math.ceil(bound - 1e-6), source="CP-SAT")
 
 
 class _Incumbents(cp_model.CpSolverSolutionCallback):
-    def __init__(self, report: Report, starts: list[Any]) -> None:
+    def __init__(self, report: EventReport, starts: list[Any]) -> None:
         super().__init__()
         self._report = report
         self._starts = starts

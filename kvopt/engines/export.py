@@ -8,7 +8,7 @@ from kvopt.engines.job import EngineJob
 from kvopt.engines.parts.mip_model import prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import COVERED
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 from kvopt.solution_file import name_of_model
 
 ENGINE = {"solves": "mip", "named": False}
@@ -16,7 +16,7 @@ ENGINE = {"solves": "mip", "named": False}
 SPLIT = False
 
 
-def solve(job: EngineJob, report: Report) -> None:
+def solve(job: EngineJob, report: EventReport) -> None:
     """Write the model to ``job.model_file``, in the format of its suffix (.mps or .lp)."""
     prepared = prepare(job, report)
     if prepared is None:

@@ -9,12 +9,12 @@ import highspy
 import numpy as np
 
 from formulations.bounds.highs_lp import Floats, quiet_highs, set_columns
-from formulations.valid.groups import WindowGroup
-from formulations.valid.states import Ints
+from formulations.valid.running_states import Ints
+from formulations.valid.window_groups import WindowGroup
 from kvopt.engines.job import EngineJob
-from kvopt.engines.parts.mip_model import Prepared, covered, prepare
+from kvopt.engines.parts.mip_model import PreparedModel, covered, prepare
 from kvopt.engines.parts.tolerances import CoveredReport, send_prices
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 
 ENGINE = {"solves": "mip", "named": True, "default": True, "proof": "HiGHS"}
 
@@ -50,7 +50,7 @@ class HighsModel:
         return [float(np.maximum(values[places], 0.0) @ rounds) for places, rounds in self.starts]
 
 
-def solve(job: EngineJob, report: Report) -> None:
+def solve(job: EngineJob, report: EventReport) -> None:
     """Build the model of a MIP formulation and solve it within the job's limits."""
     prepared = prepare(job, report)
     if prepared is None:
@@ -73,7 +73,7 @@ def solve(job: EngineJob, report: Report) -> None:
     report.done(solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
 
 
-def relaxed_starts(job: EngineJob, report: Report) -> list[float] | None:
+def relaxed_starts(job: EngineJob, report: EventReport) -> list[float] | None:
     """Return Σ t·x of each request in the LP relaxation (rounds), and certify no bound.
 
     None where it is not solved; notes say why.
@@ -88,7 +88,7 @@ def relaxed_starts(job: EngineJob, report: Report) -> list[float] | None:
     return compiled.expected_starts(np.asarray(engine.getSolution().col_value))
 
 
-def compile_model(prepared: Prepared, requests: int) -> HighsModel:
+def compile_model(prepared: PreparedModel, requests: int) -> HighsModel:
     """Translate a linear Pyomo model into HiGHS' own form."""
     model, form = prepared.model, prepared.form
     matrix = form.A.tocsc()
@@ -141,7 +141,7 @@ def _relax(job: EngineJob, compiled: HighsModel) -> Any:
 
 
 def _solve_relaxation(
-    job: EngineJob, report: Report, compiled: HighsModel, prepared: Prepared
+    job: EngineJob, report: EventReport, compiled: HighsModel, prepared: PreparedModel
 ) -> tuple[str, float]:
     """Send the LP's value and the bound that its prices certify; return outcome and seconds."""
     engine = _relax(job, compiled)
@@ -166,7 +166,7 @@ def _solve_relaxation(
 
 
 def _search(
-    job: EngineJob, report: Report, compiled: HighsModel, words: CoveredReport
+    job: EngineJob, report: EventReport, compiled: HighsModel, words: CoveredReport
 ) -> tuple[str, int, float]:
     """Run branch and bound from the warm start; return outcome, nodes and seconds."""
     engine = _engine(job)

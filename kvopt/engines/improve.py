@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from heuristics.list_search import Budget, columns_of, improve_starts
+from heuristics.list_search import SearchBudget, columns_of, improve_starts
 from instances import Instance
 from kvopt.engines.job import EngineJob
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 
 ENGINE = {"solves": None, "named": True}
 
@@ -18,13 +18,13 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
     return {"annealing"}
 
 
-def solve(job: EngineJob, report: Report) -> None:
+def solve(job: EngineJob, report: EventReport) -> None:
     """Search until the job's time is over."""
     improve_starts(
         columns_of(job.instance),
         job.instance.memory,
         np.array(job.warm_start, dtype=np.int64),
-        Budget(seconds=job.left()),
+        SearchBudget(seconds=job.left()),
         seed=job.seed,
         on_better=lambda starts, _: report.schedule(starts.tolist()),
     )

@@ -10,10 +10,10 @@ from pyomo.common.errors import ApplicationError
 from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
 from kvopt.engines.job import EngineJob
-from kvopt.engines.parts.mip_model import Prepared, covered, prepare
+from kvopt.engines.parts.mip_model import PreparedModel, covered, prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import CoveredReport
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 
 ENGINE = {"solves": "mip", "named": False}
 
@@ -35,7 +35,7 @@ def unavailable(solver: str) -> str:
     return ""
 
 
-def solve(job: EngineJob, report: Report) -> None:
+def solve(job: EngineJob, report: EventReport) -> None:
     """Build the model of a MIP formulation and solve it within the job's limits."""
     prepared = prepare(job, report)
     if prepared is None:
@@ -51,7 +51,11 @@ def solve(job: EngineJob, report: Report) -> None:
 
 
 def _solve(
-    job: EngineJob, report: Report, prepared: Prepared, known: SolverSettings, words: CoveredReport
+    job: EngineJob,
+    report: EventReport,
+    prepared: PreparedModel,
+    known: SolverSettings,
+    words: CoveredReport,
 ) -> str:
     model, engine = prepared.model, pyo.SolverFactory(job.solver)
     if isinstance(engine, PersistentSolver):

@@ -24,18 +24,18 @@ from formulations.bounds.clique_lp import lp_prices
 from formulations.certificates.certificate_file import price_certificate
 from formulations.dp import backward as backward_dp
 from formulations.dp import counts, forward
-from formulations.dp.network import TooLargeError, network
+from formulations.dp.priced_network import TooLargeError, network
 from formulations.dp.state_bounds import CompletionBounds
-from formulations.lagrangian.starts import certified_costs
-from formulations.valid.states import searchable_states
+from formulations.lagrangian.priced_starts import certified_costs
+from formulations.valid.running_states import searchable_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines.job import EngineJob
-from kvopt.engines.parts import counting, sweep_turns
-from kvopt.engines.parts.ascent import Ascent
+from kvopt.engines.parts import node_counting, sweep_turns
+from kvopt.engines.parts.model_size import fits
+from kvopt.engines.parts.multiplier_ascent import Ascent
 from kvopt.engines.parts.search_run import PATTERN_WORK_UP_TO, SearchRun, Table, memory_prices
-from kvopt.engines.parts.size import fits
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 
 ENGINE = {"solves": "search", "named": True, "default": True, "proof": "search"}
 
@@ -79,7 +79,7 @@ def compile_kernels() -> None:
     forward.search(instance, windows, costs, (tel, starts), 9)
 
 
-def solve(job: EngineJob, report: Report) -> None:
+def solve(job: EngineJob, report: EventReport) -> None:
     """Search within the job's limits.
 
     Bounds are sent as they are, so one above the known schedule is a contradiction.  None can be:
@@ -95,7 +95,7 @@ def solve(job: EngineJob, report: Report) -> None:
     if not fits(job, report, size, formulation.entry_bytes):
         return
     if formulation is counts.FORMULATION:
-        counting.solve(job, report)
+        node_counting.solve(job, report)
         return
     run = SearchRun(job, report)
     if formulation is backward_dp.FORMULATION:

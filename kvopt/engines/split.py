@@ -8,25 +8,25 @@ from dataclasses import replace
 from typing import Any
 
 from formulations.valid.idle_gaps import InstancePart, closed_up, parts_of
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance
 from kvopt.engines.job import tel_of
 from kvopt.methods.engine_table import proofs
 from kvopt.runs.events import (
     BoundProved,
-    Done,
     Ending,
     Event,
+    EventReport,
+    MethodDone,
     ModelBuilt,
     RelaxationSolved,
-    Report,
     ScheduleFound,
 )
 from kvopt.runs.task import Task
 from schedules.evidence import VOLUMES
 
 #: What solves a task, as ``kvopt.engines.start.run_engine`` does for one engine and method.
-Run = Callable[[Task, Report], None]
+Run = Callable[[Task, EventReport], None]
 #: Source of a bound that volumes prove of every part, which exceeds their bound of the whole.
 VOLUMES_OF_PARTS = "volumes of parts"
 #: Seconds between two reports of the whole, and share of its time from which on a part gets more.
@@ -36,7 +36,7 @@ _GRAVITY: tuple[Ending, ...] = ("finished", "time_limit", "memory_limit", "crash
 
 
 def run_parts(
-    parts: list[InstancePart], task: Task, report: Report, begin: Run, run: Run, *, prove: bool
+    parts: list[InstancePart], task: Task, report: EventReport, begin: Run, run: Run, *, prove: bool
 ) -> None:
     """Solve the parts of a task's instance, and report schedules and bounds of the whole.
 
@@ -78,7 +78,7 @@ def run_parts(
     merged.end()
 
 
-def report_volumes(instance: Instance, report: Report) -> int:
+def report_volumes(instance: Instance, report: EventReport) -> int:
     """Report the bound from volumes of an instance, and of its parts if better; return the best."""
     bound = volume_bound(instance)
     report.bound(bound, VOLUMES)
@@ -143,11 +143,15 @@ class _Merged:
     """
 
     def __init__(
-        self, instance: Instance, parts: list[InstancePart], report: Report, known: list[int] | None
+        self,
+        instance: Instance,
+        parts: list[InstancePart],
+        report: EventReport,
+        known: list[int] | None,
     ) -> None:
         self._instance, self._report = instance, report
         self.states = [_State(part) for part in parts]
-        self._done = Done(nodes=None)
+        self._done = MethodDone(nodes=None)
         self._built = (0, 0, 0)
         self._sent = (tel_of(instance, known) if known else -1, -1, "", -1)
         if known:
@@ -185,17 +189,17 @@ class _Merged:
                     new = (event.columns, event.rows, event.entries)
                     self._built = tuple(map(sum, zip(built, new, strict=True)))  # type: ignore[assignment]
                     self._report.built(*self._built)
-                case Done():
+                case MethodDone():
                     self._take_end(event)
                 case _:
                     self._report.sink(event)
 
         return sink
 
-    def _take_end(self, event: Done) -> None:
+    def _take_end(self, event: MethodDone) -> None:
         before = self._done
         outcomes = dict.fromkeys([*before.outcome.split("; "), event.outcome])
-        self._done = Done(
+        self._done = MethodDone(
             solver=event.solver or before.solver,
             nodes=_sum(before.nodes, event.nodes),
             outcome="; ".join(filter(None, outcomes)),

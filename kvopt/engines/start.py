@@ -19,7 +19,7 @@ from instances import Instance
 from kvopt.engines.job import EngineJob, tel_of
 from kvopt.engines.split import report_volumes, run_parts
 from kvopt.methods.option_values import bound_only, format_formulation, read_formulation
-from kvopt.runs.events import Chosen, Event, RelaxationSolved, Report, ScheduleFound
+from kvopt.runs.events import Event, EventReport, FormulationChosen, RelaxationSolved, ScheduleFound
 from kvopt.runs.team import RECEIVED
 from schedules import Schedule
 
@@ -33,7 +33,7 @@ WARM_START_SHARE = 0.2
 RELAXATION_ORDER = "order of the LP relaxation"
 
 
-def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -> None:
+def run_engine(engine: ModuleType, method: Method, task: Task, report: EventReport) -> None:
     """Solve a task with an engine; the bound from volumes and the quick policies come first.
 
     Where these meet the run ends, unless the user asks for the engine's own proof.
@@ -52,7 +52,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         _run_whole(engine, method, task, report, lambda: RECEIVED.starts)
         return
 
-    def begin(whole: Task, report: Report) -> None:
+    def begin(whole: Task, report: EventReport) -> None:
         quick_schedule(instance, whole.end_from(time.monotonic()), report)
 
     run = partial(_run_whole, engine, method)
@@ -63,7 +63,7 @@ def _run_whole(
     engine: ModuleType,
     method: Method,
     task: Task,
-    report: Report,
+    report: EventReport,
     beside: Callable[[], list[int] | None] = lambda: None,
 ) -> None:
     instance, deadline = task.instance, task.end_from(time.monotonic())
@@ -84,7 +84,7 @@ def _run_whole(
     relaxation, own = bound_only(formulation, options) if formulation else (False, {})
     shown = format_formulation(formulation, options) if formulation else ""
     if shown and not method.formulation:
-        report.send(Chosen(text=shown))
+        report.send(FormulationChosen(text=shown))
     job = EngineJob(
         instance=instance,
         solver=method.solver,
@@ -106,7 +106,7 @@ def _run_whole(
     engine.solve(job, _naming(found_by, instance, report))
 
 
-def quick_schedule(instance: Instance, deadline: float, report: Report) -> Schedule:
+def quick_schedule(instance: Instance, deadline: float, report: EventReport) -> Schedule:
     """Return the best schedule of the quick policies, and report each that improves."""
     started = time.monotonic()
     best: Schedule | None = None
@@ -135,7 +135,7 @@ def warm_start_policies() -> list[ListPolicy]:
     return sorted(quick, key=lambda policy: (policy.first_fit, policy.name != "svf", policy.name))
 
 
-def _naming(found_by: str, instance: Instance, report: Report) -> Report:
+def _naming(found_by: str, instance: Instance, report: EventReport) -> EventReport:
     """Return a report that names the finder, and makes a schedule of a relaxation's order."""
 
     def sink(event: Event) -> None:

@@ -14,13 +14,13 @@ from distributed import Client, KilledWorker, Reschedule, Worker, get_worker
 from kvopt.executors import ExecutorError
 from kvopt.executors.local import collect_results
 from kvopt.runs.execute import InterruptedRunError, execute, find_difference
-from kvopt.runs.row import make_faulty_row
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.run_row import make_faulty_row
+from kvopt.runs.task import FinishedRun, Task
 from support.machine_errors import MachineError
-from support.text import one_line
+from support.message_text import one_line
 
 
-def run_on_dask(tasks: Iterable[Task], scheduler: str) -> Iterator[Finished]:
+def run_on_dask(tasks: Iterable[Task], scheduler: str) -> Iterator[FinishedRun]:
     """Carry out tasks on the workers of a scheduler; tasks of a lost worker are run again."""
     logging.disable()  # an ExecutorError says what matters
     try:
@@ -44,7 +44,7 @@ def run_on_dask(tasks: Iterable[Task], scheduler: str) -> Iterator[Finished]:
         logging.disable(logging.NOTSET)
 
 
-def _row(task: Task, future: Future[Finished]) -> Finished:
+def _row(task: Task, future: Future[FinishedRun]) -> FinishedRun:
     try:
         return future.result()
     except KilledWorker as error:  # several, one after the other
@@ -57,7 +57,7 @@ def _row(task: Task, future: Future[Finished]) -> Finished:
         raise ExecutorError(one_line(reason)) from None
 
 
-def carry_out(line: str) -> Finished:
+def carry_out(line: str) -> FinishedRun:
     """Carry out the task of a line of JSON on a worker that has the client's sources."""
     worker, task = get_worker(), Task.from_line(line)
     if reason := find_difference(task):

@@ -9,17 +9,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 
 from kvopt.runs.execute import execute
-from kvopt.runs.supervise import Snapshot
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.supervise import RunSnapshot
+from kvopt.runs.task import FinishedRun, Task
 from support.machine_errors import MachineError
-from support.text import plural
+from support.message_text import plural
 
 
 def run_local(
     tasks: Iterable[Task],
     jobs: int = 1,
-    listen: Callable[[Task, Snapshot], None] = lambda _task, _snapshot: None,
-) -> Iterator[Finished]:
+    listen: Callable[[Task, RunSnapshot], None] = lambda _task, _snapshot: None,
+) -> Iterator[FinishedRun]:
     """Carry out ``jobs`` tasks side by side, in order; threads watch them, and call ``listen``."""
     stop = threading.Event()
     pool = ThreadPoolExecutor(jobs)
@@ -35,17 +35,17 @@ def run_local(
 
 
 def collect_results(
-    submit: Callable[[Task], Future[Finished]],
+    submit: Callable[[Task], Future[FinishedRun]],
     tasks: Iterable[Task],
     most: Callable[[], int],
-    recover: Callable[[Task, Future[Finished]], Finished] = lambda _task, run: run.result(),
-) -> Iterator[Finished]:
+    recover: Callable[[Task, Future[FinishedRun]], FinishedRun] = lambda _task, run: run.result(),
+) -> Iterator[FinishedRun]:
     """Yield the result of each task once, as it comes, with at most ``most()`` submitted at a time.
 
     ``recover`` may turn a future's error into a result.  A MachineError comes after all results, if
     a machine has lacked something for some.
     """
-    waiting, running = deque(tasks), dict[Future[Finished], Task]()
+    waiting, running = deque(tasks), dict[Future[FinishedRun], Task]()
     lost: list[MachineError] = []
     while waiting or running:
         while waiting and len(running) < max(most(), 1):

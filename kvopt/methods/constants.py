@@ -9,7 +9,7 @@ from pathlib import Path
 from kvopt.methods.fingerprint import room_files, rooms_of
 from kvopt.methods.method import Method
 from kvopt.methods.python_files import parse_file
-from support.checkout import ROOT
+from support.project_root import ROOT
 
 #: Folders whose numbers change schedules or bounds.
 _FOLDERS = ("formulations/", "heuristics/", "kvopt/engines/")

@@ -12,13 +12,13 @@ from typing import Any
 from formulations.formulation_registry import FormulationOption
 from heuristics.policy import Choice, Parameter, Values
 from heuristics.predictions import Prediction
-from kvopt.methods.option_values import Declared, Keyword
+from kvopt.methods.option_values import Declared, KeywordParameter
 from kvopt.runs.events import DocumentSent
 from kvopt.runs.process import call_in_process
 
 #: Seconds that the import of a file may take; a slower file is a method without parameters.
 ASK_SECONDS = 10.0
-_KINDS = {each.__name__: each for each in (Parameter, Choice, FormulationOption, Keyword)}
+_KINDS = {each.__name__: each for each in (Parameter, Choice, FormulationOption, KeywordParameter)}
 
 
 @dataclass(frozen=True)

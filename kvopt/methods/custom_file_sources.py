@@ -23,7 +23,7 @@ from pathlib import Path
 
 from kvopt.methods.python_files import is_python
 from kvopt.project_paths import PACKAGES, REPORT_MARKER
-from support.checkout import ROOT
+from support.project_root import ROOT
 
 #: Limits of what is read.
 MOST_FILES, MOST_BYTES = 10_000, 10**9
@@ -41,14 +41,14 @@ class TooMuchError(Exception):
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class ImportedFiles:
     """A digest of the files, and the installed modules that they import by name."""
 
     digest: str
     modules: frozenset[str]
 
 
-def neighbours(path: Path, outputs: Collection[str] = ()) -> Neighbours:
+def neighbours(path: Path, outputs: Collection[str] = ()) -> ImportedFiles:
     """Return the files that can decide what a file does; unchanged files are not read again.
 
     ``outputs`` are absolute paths of files and folders that the command writes.  Raises
@@ -77,7 +77,7 @@ def neighbours(path: Path, outputs: Collection[str] = ()) -> Neighbours:
             modules |= {name} if any(map(_installed, homes)) else set()
         names = frozenset()
     text = "\n".join(sorted(lines)).encode("utf-8", "surrogateescape")
-    return Neighbours(hashlib.sha256(text).hexdigest(), frozenset(modules))
+    return ImportedFiles(hashlib.sha256(text).hexdigest(), frozenset(modules))
 
 
 class _Walk:

@@ -21,28 +21,28 @@ from typing import BinaryIO
 
 from instances import Instance
 from instances.instance_files import format_instance
-from kvopt.methods.custom_python import OwnMethodError, Sender
-from kvopt.runs.events import Report
+from kvopt.methods.custom_python import OwnMethodError, ResultSender
+from kvopt.runs.events import EventReport
 from kvopt.runs.task import Task
 from schedules.schedule_files import SCHEMA, parse_schedule
 from support.json_files import parse_object
 from support.machine_errors import describe_shortage
-from support.text import one_line
+from support.message_text import one_line
 
 #: Bytes that a pipe holds.
 _PIPE_BYTES = 1 << 16
 _POLL_SECONDS = 0.05
 
 
-def load_program(path: Path) -> Callable[[Task, Report], None]:
+def load_program(path: Path) -> Callable[[Task, EventReport], None]:
     """Return a function that runs a program on a task and reports its schedules.
 
     It raises OwnMethodError for a program that does not start, prints no schedule, or fails.
     """
 
-    def run(task: Task, report: Report) -> None:
+    def run(task: Task, report: EventReport) -> None:
         assert task.instance is not None
-        send, found = Sender(report), False
+        send, found = ResultSender(report), False
         with tempfile.TemporaryFile() as given:
             given.write(format_instance(task.instance).encode())
             given.seek(0)
@@ -109,7 +109,7 @@ def _read_lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
         yield bytes(rest)
 
 
-def _send_schedule(send: Sender, path: Path, line: bytes, instance: Instance) -> None:
+def _send_schedule(send: ResultSender, path: Path, line: bytes, instance: Instance) -> None:
     try:
         if line.lstrip().startswith(b"["):
             send("schedule", starts=json.loads(line))

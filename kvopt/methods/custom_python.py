@@ -37,12 +37,12 @@ from heuristics.round_driver import EndlessLoopError
 from heuristics.simulator import AdviceError
 from kvopt.methods.custom_declaration import Described
 from kvopt.methods.method import Method
-from kvopt.methods.option_values import LARGEST_KEYWORD, Declared, Keyword, read_values
+from kvopt.methods.option_values import LARGEST_KEYWORD, Declared, KeywordParameter, read_values
 from kvopt.methods.policy_call import PolicyCall
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 from kvopt.runs.task import Task
 from schedules import Schedule
-from support.text import one_line
+from support.message_text import one_line
 
 #: Arguments of ``solve``, each given where it is named.
 _GIVEN = frozenset({"instance", "report", "seconds", "seed", "threads", "batch_time"})
@@ -55,7 +55,7 @@ class OwnMethodError(Exception):
     """The file is no method, fails, or sends a wrong result; one line names file and line."""
 
 
-def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
+def load_own(path: Path) -> Policy | Callable[[Task, EventReport], None]:
     """Import a file; return its policy, or a function that runs its ``solve`` on a task."""
     found = _import_method(path)
     return found if isinstance(found, Policy) else _runner(path, found)
@@ -119,7 +119,7 @@ def _read_keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
         if isinstance(each.default, bool):
             found.append(FormulationOption(each.name, each.default, ""))
         elif number or isinstance(each.default, str):
-            found.append(Keyword(each.name, each.default))
+            found.append(KeywordParameter(each.name, each.default))
     return tuple(found)
 
 
@@ -152,11 +152,11 @@ def _import(path: Path) -> ModuleType:
     return module
 
 
-def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], None]:
+def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, EventReport], None]:
     asked = set(inspect.signature(solve).parameters) & _GIVEN
 
-    def run(task: Task, report: Report) -> None:
-        sender = Sender(report)
+    def run(task: Task, report: EventReport) -> None:
+        sender = ResultSender(report)
         given = vars(task) | {"report": sender, "seconds": task.time_limit}
         values = {} if task.method.own is None else task.method.own.values
         with naming_line(path):
@@ -194,10 +194,10 @@ def naming_line(path: Path) -> Iterator[None]:
         raise OwnMethodError(one_line(f"{where}: {type(error).__name__}: {error}")) from error
 
 
-class Sender:
+class ResultSender:
     """Sends schedules, bounds and notes of a custom method; refuses all else."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: EventReport) -> None:
         self._report = report
 
     def __call__(self, kind: str, **data: Any) -> None:

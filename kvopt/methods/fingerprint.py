@@ -21,7 +21,7 @@ from kvopt.methods.custom_file_sources import MOST_BYTES, MOST_FILES, TooMuchErr
 from kvopt.methods.engine_table import engine_of, engines
 from kvopt.methods.method import Method
 from kvopt.methods.python_files import file_digest, module_file
-from support.checkout import ROOT
+from support.project_root import ROOT
 
 #: Files of each room; an engine's file is the room of its name.
 ROOMS = {
@@ -30,14 +30,14 @@ ROOMS = {
             "instances/**/*.py",
             "schedules/**/*.py",
             "support/build_limit.py",
-            "support/compiling.py",
+            "support/kernel_cache.py",
         ),
         *("kvopt/runs/advice.py", "kvopt/runs/preparation.py", "kvopt/runs/state.py"),
         *("kvopt/runs/worker.py", "kvopt/runs/serving_imports.py"),
         *(
             "kvopt/methods/custom_python.py",
             "kvopt/methods/policy_call.py",
-            "formulations/valid/volumes.py",
+            "formulations/valid/volume_bounds.py",
         ),
         *("serving/batch_time/**/*.py", "serving/bounds/loads.py", "serving/deployments.py"),
         *("serving/kv_memory.py", "serving/metrics.py", "serving/slo.py"),
@@ -46,7 +46,7 @@ ROOMS = {
     "formulations": ("formulations/**/*.py", "serving/bounds/*.py"),
     "engines": (
         *("kvopt/engines/*.py", "kvopt/engines/parts/*.py", "kvopt/runs/events.py"),
-        *("kvopt/runs/task.py", "serving/engine.py", "serving/waiting.py"),
+        *("kvopt/runs/task.py", "serving/engine.py", "serving/waiting_requests.py"),
     ),
     "team": ("kvopt/runs/*.py", "kvopt/methods/*.py"),
 }

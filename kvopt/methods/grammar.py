@@ -38,7 +38,7 @@ from kvopt.methods.python_files import file_digest, is_python, parse_file
 from kvopt.methods.syntax import (
     FILE,
     Arguments,
-    Call,
+    MethodCall,
     MethodText,
     file_text,
     parse_call,
@@ -47,8 +47,8 @@ from kvopt.methods.syntax import (
 )
 from kvopt.methods.syntax import MethodError as MethodError
 from kvopt.project_paths import is_own_file, shown_path
-from support.checkout import ROOT
-from support.text import did_you_mean, find_name, unknown_name
+from support.message_text import did_you_mean, find_name, unknown_name
+from support.project_root import ROOT
 
 #: Kind of a wanted name; a method is a solver, a policy or a file.
 Among = Literal["method", "solver", "policy"]
@@ -131,12 +131,12 @@ def refuse_namesakes(methods: Iterable[Method]) -> None:
             )
 
 
-def with_prediction(policy: str, prediction: str | Call | None) -> str:
+def with_prediction(policy: str, prediction: str | MethodCall | None) -> str:
     """Return the text of a policy with a prediction, if there is one."""
     return policy if prediction is None else f"{policy} with {prediction}"
 
 
-def every_policy(prediction: str | Call | None = None) -> list[Method]:
+def every_policy(prediction: str | MethodCall | None = None) -> list[Method]:
     """Return every policy with its defaults, and with the prediction where that changes it."""
     return [
         read_method(
@@ -178,7 +178,7 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
     if prediction is not None:
         raise MethodError(f"{solver} knows the outputs: it takes no prediction")
     if parsed.formulation is not None:
-        return _read_engine(solver, Call(parsed.formulation, parsed.arguments))
+        return _read_engine(solver, MethodCall(parsed.formulation, parsed.arguments))
     if parsed.arguments is not None:
         raise MethodError(f"{solver}: options go with a formulation, as in highs:ilp(...)")
     return Method(solver, "auto" if solver == "auto" else "engine", solver=solver)
@@ -240,7 +240,7 @@ def _read_call(
     name: str,
     policy: Policy | Described,
     arguments: Arguments | None,
-    prediction: Call | None,
+    prediction: MethodCall | None,
     planned: bool = False,
 ) -> tuple[dict[str, Any], Prediction | None, dict[str, Any], str]:
     """Return the values of a call, its prediction with values, and the canonical text.
@@ -258,7 +258,7 @@ def _read_call(
     return values, chosen, given, f"{text} with {call}"
 
 
-def read_prediction(text: str | Call) -> tuple[Prediction, dict[str, Any], str]:
+def read_prediction(text: str | MethodCall) -> tuple[Prediction, dict[str, Any], str]:
     """Return a prediction, its values, and its canonical text."""
     call = parse_call(text) if isinstance(text, str) else text
     known = find_name(call.name, PREDICTIONS)
@@ -309,7 +309,7 @@ def _known_names(among: Among) -> list[str]:
     ]
 
 
-def _read_engine(solver: str, call: Call) -> Method:
+def _read_engine(solver: str, call: MethodCall) -> Method:
     formulation, options = read_formulation(str(call))
     kind = engine_of(solver).solves
     if kind is None:

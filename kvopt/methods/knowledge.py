@@ -15,7 +15,7 @@ from kvopt.methods.engine_table import named_engines
 from kvopt.methods.grammar import MethodError, read_method, read_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.option_values import bound_only
-from kvopt.methods.syntax import Call, parse_method
+from kvopt.methods.syntax import MethodCall, parse_method
 from schedules.evidence import CERTIFICATE, VOLUMES
 
 #: Knowledge of outputs: all; predictions, which are exact, or the file's (exact without one),
@@ -142,13 +142,13 @@ def shown_methods(texts: Iterable[str], own_names: Iterable[str]) -> list[str]:
     return list(map(shown_method, texts, own_names))
 
 
-def _with_values(call: Call) -> Call:
+def _with_values(call: MethodCall) -> MethodCall:
     """Return a prediction with all its values, ``interval(1,1000)``."""
     try:
         prediction, given, _ = read_prediction(call)
     except MethodError:
         return call
-    return Call(prediction.name, tuple(("", f"{v:g}") for v in given.values()))
+    return MethodCall(prediction.name, tuple(("", f"{v:g}") for v in given.values()))
 
 
 @cache

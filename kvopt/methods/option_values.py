@@ -11,7 +11,7 @@ from typing import Any
 from formulations.formulation_registry import RELAXED, Formulation, FormulationOption, formulations
 from heuristics.policy import Choice, Parameter
 from kvopt.methods.syntax import Arguments, MethodError, call_text, parse_call
-from support.text import did_you_mean, find_name, unknown_name
+from support.message_text import did_you_mean, find_name, unknown_name
 
 #: Numbers in ASCII digits, without the underscores and infinities of float().
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -23,7 +23,7 @@ LARGEST_KEYWORD = 2**53
 
 
 @dataclass(frozen=True)
-class Keyword:
+class KeywordParameter:
     """A keyword parameter of a custom function: any number, or any text, as its default is."""
 
     name: str
@@ -32,7 +32,7 @@ class Keyword:
 
 
 #: Declarations of values in parentheses.
-Declared = Parameter | Choice | FormulationOption | Keyword
+Declared = Parameter | Choice | FormulationOption | KeywordParameter
 #: Values of a formulation's options, those that differ from their defaults.
 OptionValues = dict[str, bool | int | float]
 
@@ -156,7 +156,7 @@ def _allowed_range(declared: Declared) -> tuple[float, float, bool]:
     """Return both ends of the range, and whether only integers are allowed."""
     if isinstance(declared, Parameter):
         return declared.low, declared.high, declared.integer
-    if isinstance(declared, Keyword):
+    if isinstance(declared, KeywordParameter):
         return -LARGEST_KEYWORD, LARGEST_KEYWORD, False
     return 0, _LARGEST, isinstance(declared.default, int)
 
@@ -181,5 +181,5 @@ def _read_value(name: str, declared: Declared, text: str) -> Any:
         kind = "an integer" if integer else "a number"
         raise MethodError(f"{asked} {kind} {ends}, found {text!r}")
     # A whole number for a whole default of a custom function; a negative zero is a text for zero.
-    as_default = isinstance(declared, Keyword) and isinstance(declared.default, int)
+    as_default = isinstance(declared, KeywordParameter) and isinstance(declared.default, int)
     return int(value) if integer or (as_default and value.is_integer()) else value + 0.0

@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Lock
 
 from kvopt.project_paths import is_own
-from support.checkout import ROOT
 from support.input_files import read_whole
+from support.project_root import ROOT
 
 #: Bytes of a file of Python.
 _LARGEST = 10**8

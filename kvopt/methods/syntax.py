@@ -17,7 +17,7 @@ import string
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from support.text import cut_middle
+from support.message_text import cut_middle
 
 #: Names and values, in their order; a value that is given by its position has an empty name.
 Arguments = tuple[tuple[str, str], ...]
@@ -57,7 +57,7 @@ class MethodError(ValueError):
 
 
 @dataclass(frozen=True)
-class Call:
+class MethodCall:
     """A name with its arguments, None without parentheses."""
 
     name: str
@@ -75,7 +75,7 @@ class MethodText:
     path: str = ""
     formulation: str | None = None
     arguments: Arguments | None = None
-    prediction: Call | None = None
+    prediction: MethodCall | None = None
 
     def __str__(self) -> str:
         head = self.name or file_text(self.path)
@@ -109,10 +109,10 @@ def parse_method(text: str) -> MethodText:
     return MethodText(found["name"] or "", path, found["formulation"], arguments, prediction)
 
 
-def parse_call(text: str) -> Call:
+def parse_call(text: str) -> MethodCall:
     """Return the parts of a formulation's or a prediction's text."""
     found = _whole(_CALL, text)
-    return Call(found["name"], _arguments(found["arguments"]))
+    return MethodCall(found["name"], _arguments(found["arguments"]))
 
 
 def call_text(name: str, arguments: Iterable[tuple[str, str]]) -> str:

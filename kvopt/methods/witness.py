@@ -18,7 +18,7 @@ from kvopt.methods.grammar import MethodError, read_method, refuse_invented
 from kvopt.methods.knowledge import method_of_row
 from kvopt.methods.method import Method
 from kvopt.methods.option_values import bound_only, read_formulation
-from schedules.evidence import CERTIFICATE, Argument, Witness
+from schedules.evidence import CERTIFICATE, ProofArgument, Witness
 
 #: Rooms of code, without the instance and the checker, which all models share.
 _WINDOWS, _STRONG = {"windows", "volumes"}, {"windows", "volumes", "separation"}
@@ -44,10 +44,10 @@ _CODE = {
 _ALL = frozenset().union(*_CODE.values())
 #: Each kind of certificate has its argument.
 _ARGUMENTS = {
-    "volumes": Argument.AREA,
-    "prices": Argument.MEMORY_PRICES,
-    "sweep": Argument.BACKWARD,
-    "parts": Argument.PARTS,
+    "volumes": ProofArgument.AREA,
+    "prices": ProofArgument.MEMORY_PRICES,
+    "sweep": ProofArgument.BACKWARD,
+    "parts": ProofArgument.PARTS,
 }
 
 
@@ -97,10 +97,10 @@ def engine_witness(method: str, value: int) -> Witness:
     return Witness(read.text, value, read.solver, code, _argument(model))
 
 
-def _argument(model: Formulation) -> Argument:
+def _argument(model: Formulation) -> ProofArgument:
     if isinstance(model.declared, ExactSearch):
         return model.declared.argument
-    return Argument.CONSTRAINTS if model.kind == "cp" else Argument.BRANCH_AND_BOUND
+    return ProofArgument.CONSTRAINTS if model.kind == "cp" else ProofArgument.BRANCH_AND_BOUND
 
 
 def certificate_witness(kind: str, value: int) -> Witness:

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from formulations.valid.windows import TIGHTEN_UP_TO, start_windows
 from heuristics.policy_registry import policies
-from heuristics.simulator import AdviceError, Setting, run_policy
+from heuristics.simulator import AdviceError, RunSetting, run_policy
 from instances import Instance
 from instances.batch_time import BatchTime
 from kvopt.engines.job import EngineJob
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.methods.policy_call import PolicyCall
-from kvopt.runs.events import Event, Note, Report
+from kvopt.runs.events import Event, EventReport, Note
 from kvopt.runs.task import Task
 from schedules import Schedule
 
@@ -35,7 +35,7 @@ def run_policy_call(
 ) -> Schedule:
     """Return the schedule of a policy, with the :func:`expected_starts` that it may need."""
     predicted = call.prediction, call.prediction_values
-    setting = Setting(call.values, *predicted, seed, advice, batch_time)
+    setting = RunSetting(call.values, *predicted, seed, advice, batch_time)
     return run_policy(call.policy, instance, setting, call.method)
 
 
@@ -87,7 +87,7 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
         memory_limit=task.memory_limit,
     )
     highs = importlib.import_module("kvopt.engines.highs")
-    starts = highs.relaxed_starts(job, Report(events.append))
+    starts = highs.relaxed_starts(job, EventReport(events.append))
     if starts is not None:
         return np.array(starts)
     reasons = [event.text for event in events if isinstance(event, Note)]

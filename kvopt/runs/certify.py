@@ -13,12 +13,12 @@ from instances.bulk_requests import instance_columns, restore_instance
 from kvopt.runs.events import BoundProved, Event, event_line
 from kvopt.runs.limits import certificate_seconds
 from kvopt.runs.process import Ending, call_in_process
-from kvopt.runs.stated_optimum import evaluate_document
-from kvopt.runs.supervise import Listener, Snapshot, Supervised
+from kvopt.runs.run_evidence import evaluate_document
+from kvopt.runs.supervise import Listener, RunSnapshot, SupervisedRun
 from kvopt.runs.task import Task
 
 
-def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener) -> None:
+def certify(task: Task, run: SupervisedRun, stop: threading.Event, listen: Listener) -> None:
     """Evaluate the certificate of a custom method for a run that has ended, and change its state.
 
     One that takes too long is dropped (:func:`kvopt.runs.limits.certificate_seconds`).  On Ctrl-C,
@@ -30,7 +30,7 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
     limit = certificate_seconds(task, run.seconds, run.outcome.ending == "interrupted")
 
     def over() -> Ending | None:
-        listen(Snapshot(state))
+        listen(RunSnapshot(state))
         return "interrupted" if stop.is_set() else None
 
     ending: Ending = "crashed"

@@ -46,7 +46,7 @@ class Compiling(_Event):
     of: Count = 0
 
 
-class OwnFile(_Event):
+class CustomFileLoading(_Event):
     """The project is loaded; until Ready the custom file is imported."""
 
     kind: Literal["own_file"] = "own_file"
@@ -65,7 +65,7 @@ class DocumentSent(_Event):
     document: dict[str, Any]
 
 
-class Chosen(_Event):
+class FormulationChosen(_Event):
     """The formulation with its options, where the method has left it to the size.
 
     ``itself``: the engine that a method names starts on it, next to others.
@@ -135,7 +135,7 @@ class MethodFailed(_Event):
     status: FailureStatus = "error"
 
 
-class Done(_Event):
+class MethodDone(_Event):
     """The method has ended; its engine, and the engine's own numbers."""
 
     kind: Literal["done"] = "done"
@@ -146,15 +146,17 @@ class Done(_Event):
     ending: Ending = "finished"
 
 
-class Peak(_Event):
+class PeakMemory(_Event):
     """The last event: the largest resident memory of the process, in bytes."""
 
     kind: Literal["peak"] = "peak"
     bytes: Count
 
 
-_OfRun = Compiling | OwnFile | Ready | DocumentSent | MethodFailed | Done | Peak
-_OfMethod = Chosen | ModelBuilt | ScheduleFound | BoundProved | RelaxationSolved | Note
+_OfRun = (
+    Compiling | CustomFileLoading | Ready | DocumentSent | MethodFailed | MethodDone | PeakMemory
+)
+_OfMethod = FormulationChosen | ModelBuilt | ScheduleFound | BoundProved | RelaxationSolved | Note
 Event = _OfRun | _OfMethod
 _ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
@@ -177,7 +179,9 @@ def ending_note(ending: str, detail: str) -> str:
     return _ENDINGS.get(ending, "").format(detail=detail)
 
 
-def _in_range(kind: type[Done | RelaxationSolved], **values: Any) -> Done | RelaxationSolved:
+def _in_range(
+    kind: type[MethodDone | RelaxationSolved], **values: Any
+) -> MethodDone | RelaxationSolved:
     """Return an event without values out of range: after an error HiGHS counts −1 nodes."""
     try:
         return kind(**values)
@@ -186,16 +190,16 @@ def _in_range(kind: type[Done | RelaxationSolved], **values: Any) -> Done | Rela
         return kind(**{name: value for name, value in values.items() if name not in wrong})
 
 
-class Report:
+class EventReport:
     """Makes events and hands each to ``sink``; their seconds count from ``started``, else now."""
 
     def __init__(self, sink: Callable[[Event], None], started: float | None = None) -> None:
         self.sink = sink
         self._started = time.monotonic() if started is None else started
 
-    def through(self, sink: Callable[[Event], None]) -> Report:
+    def through(self, sink: Callable[[Event], None]) -> EventReport:
         """Return a report of the same clock that hands its events to another sink."""
-        return Report(sink, self._started)
+        return EventReport(sink, self._started)
 
     def send(self, event: Event) -> None:
         """Send an event, of this process or one below, at the time of this one."""
@@ -238,5 +242,5 @@ class Report:
         self.send(MethodFailed(text=text, status=status))
 
     def done(self, solver: str = "", nodes: int | None = None, **more: Any) -> None:
-        """Send that the method has ended; ``more`` are fields of :class:`Done`."""
-        self.send(_in_range(Done, solver=solver, nodes=nodes, **more))
+        """Send that the method has ended; ``more`` are fields of :class:`MethodDone`."""
+        self.send(_in_range(MethodDone, solver=solver, nodes=nodes, **more))

@@ -9,9 +9,9 @@ from traceback import extract_tb
 
 from kvopt.runs.certify import certify
 from kvopt.runs.limits import kill_at, limit_of
-from kvopt.runs.row import make_faulty_row, make_row
-from kvopt.runs.supervise import Listener, Snapshot, supervise
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.run_row import make_faulty_row, make_row
+from kvopt.runs.supervise import Listener, RunSnapshot, supervise
+from kvopt.runs.task import FinishedRun, Task
 from support.machine_errors import LACKS, MachineError, describe_shortage
 
 
@@ -21,13 +21,13 @@ class InterruptedRunError(Exception):
 
 def execute(
     task: Task, stop: threading.Event | None = None, listen: Listener = lambda _: None
-) -> Finished:
+) -> FinishedRun:
     """Carry out a task and return its row; a failure of the run is a row too.
 
     Its processes are killed after :func:`kvopt.runs.limits.limit_of`, or beyond the memory limit.
     On Ctrl-C the run is stopped, and its row has all that it has shown so far.  ``listen`` receives
-    each ``Snapshot``.  Raises an InterruptedRunError if ``stop`` was set before the run had ended,
-    and a MachineError if the machine lacks a process, thread, open file, memory or disk.
+    each ``RunSnapshot``.  Raises an InterruptedRunError if ``stop`` was set before the run had
+    ended, and a MachineError if the machine lacks a process, thread, open file, memory or disk.
     """
     started = time.monotonic()
     try:
@@ -43,7 +43,7 @@ def execute(
         return make_faulty_row(task, f"kvopt itself failed: {what}", "error", started)
 
 
-def _execute(task: Task, stop: threading.Event, listen: Listener, started: float) -> Finished:
+def _execute(task: Task, stop: threading.Event, listen: Listener, started: float) -> FinishedRun:
     if fault := task.fault or (task.code and _other_versions(task)):
         return make_faulty_row(task, fault, task.fault_status, started)
     if task.deadline is not None and started > task.deadline:
@@ -57,7 +57,7 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
     if run.state.failure.startswith(LACKS) and (task.code or run.state.schedule is None):
         raise MachineError(run.state.failure)
     certify(task, run, stop, listen)
-    listen(Snapshot(run.state, ended=True))
+    listen(RunSnapshot(run.state, ended=True))
     if stop.is_set() and run.outcome.ending == "interrupted":
         raise InterruptedRunError
     run.state.end(run.outcome)

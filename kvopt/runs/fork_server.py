@@ -33,11 +33,11 @@ import psutil
 
 from kvopt.project_paths import python_path
 from kvopt.runs.linux_processes import adopt_orphans, end_with_parent
-from support.checkout import CHECKOUT, ROOT
 from support.machine_errors import LACKS, describe_shortage
+from support.project_root import CHECKOUT, ROOT
 
 #: Functions that load what forks need, of the server and of the server with numba.
-_REHEARSE, _LOAD_NUMBA = "kvopt.runs.worker:rehearse", "support.compiling:load_compiler"
+_REHEARSE, _LOAD_NUMBA = "kvopt.runs.worker:rehearse", "support.kernel_cache:load_compiler"
 #: Seconds after which processes that cannot be killed (of another user, say) are left behind.
 _KILL_SECONDS = 5.0
 

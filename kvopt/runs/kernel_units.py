@@ -1,6 +1,6 @@
 """Kernels by unit: compiled once on a machine, before the clock of the run that needs them.
 
-A mark in the folder of the kernels (``support.compiling``) says that a unit is compiled.  The
+A mark in the folder of the kernels (``support.kernel_cache``) says that a unit is compiled.  The
 others are compiled side by side; of several runs one compiles, and the others wait.  A temporary
 folder replaces one that cannot be written.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from kvopt.project_paths import python_path
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.serving_imports import ENGINE
-from support.compiling import CLOCK, is_writable, kernel_folder, take_temporary_folder
+from support.kernel_cache import CLOCK, is_writable, kernel_folder, take_temporary_folder
 
 #: The module of each unit, whose ``compile_kernels`` runs all that it compiles.  Units of a chain
 #: share functions: one process compiles them one after the other.

@@ -14,11 +14,11 @@ from dataclasses import replace
 from functools import partial
 from types import ModuleType
 
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from heuristics import admission
 from heuristics.kernel_compiler import compiling_pays, interpreting
 from heuristics.policy import Policy
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance
 from instances.batch_time import BatchTime, parse_batch_time
 from kvopt.engines.start import run_engine, warm_start_policies
@@ -28,18 +28,18 @@ from kvopt.methods.engine_table import engine_of
 from kvopt.methods.method import Method
 from kvopt.methods.python_files import is_python
 from kvopt.runs.advice import choose_relaxation_method, expected_starts, run_policy_call
-from kvopt.runs.events import Compiling, OwnFile, Report
+from kvopt.runs.events import Compiling, CustomFileLoading, EventReport
 from kvopt.runs.kernel_units import UNITS, compile_first, missing_units
 from kvopt.runs.serving_imports import quick_bounds
 from kvopt.runs.task import Task
-from support.compiling import CLOCK
+from support.kernel_cache import CLOCK
 
-Run = Callable[[Task, Report], None]
+Run = Callable[[Task, EventReport], None]
 #: Requests up to which an interpreted policy takes a second or less.
 _FIRST_UP_TO = 50_000
 
 
-def prepare(task: Task, report: Report) -> Run:
+def prepare(task: Task, report: EventReport) -> Run:
     """Import and compile all that the method needs; return what runs it."""
     method, instance = task.method, task.instance
     if task.model_file:
@@ -61,7 +61,7 @@ def prepare(task: Task, report: Report) -> Run:
     if method.path is not None:
         # The file's own compiling and waiting are in its time.
         CLOCK.stopped = True
-        report.send(OwnFile())
+        report.send(CustomFileLoading())
         own = load_own(method.path) if is_python(method.path) else load_program(method.path)
         if not isinstance(own, Policy):
             return partial(_run_own, own, instance)
@@ -76,14 +76,14 @@ def prepare(task: Task, report: Report) -> Run:
     return partial(run_engine, engine, method)
 
 
-def _answer_first(task: Task, instance: Instance, report: Report) -> None:
+def _answer_first(task: Task, instance: Instance, report: EventReport) -> None:
     """Report a bound and a schedule at second 0."""
     first = report.through(lambda event: report.sink(event.model_copy(update={"seconds": 0.0})))
     _report_quick_bounds(task, instance, first)
     if len(instance) <= _FIRST_UP_TO:
         policy = warm_start_policies()[0]
         with interpreting():
-            schedule = run_policy(policy, instance, Setting(batch_time=_batch_time(task)))
+            schedule = run_policy(policy, instance, RunSetting(batch_time=_batch_time(task)))
         first.found(schedule, f"policy {policy.name}")
 
 
@@ -91,7 +91,7 @@ def _batch_time(task: Task) -> BatchTime | None:
     return parse_batch_time(task.batch_time) if task.batch_time else None
 
 
-def _report_quick_bounds(task: Task, instance: Instance, report: Report) -> None:
+def _report_quick_bounds(task: Task, instance: Instance, report: EventReport) -> None:
     """Report the bounds that cost next to nothing; volumes bound rounds, loads seconds."""
     if not task.batch_time:
         report.bound(volume_bound(instance), "volumes")
@@ -132,12 +132,12 @@ def _libraries(method: Method | None, units: set[str]) -> tuple[str, ...]:
     return ("numba", "scipy.sparse", *more)
 
 
-def _run_own(own: Run, instance: Instance, task: Task, report: Report) -> None:
+def _run_own(own: Run, instance: Instance, task: Task, report: EventReport) -> None:
     _report_quick_bounds(task, instance, report)
     own(task, report)
 
 
-def _run_policy(method: Method, instance: Instance, task: Task, report: Report) -> None:
+def _run_policy(method: Method, instance: Instance, task: Task, report: EventReport) -> None:
     assert method.call is not None
     _report_quick_bounds(task, instance, report)
     started = time.monotonic()

@@ -16,7 +16,7 @@ from typing import Literal
 
 import psutil
 
-from kvopt.runs.events import Done, Event, Peak, read_event
+from kvopt.runs.events import Event, MethodDone, PeakMemory, read_event
 from kvopt.runs.fork_server import fork_process
 from kvopt.runs.memory_watch import MemoryWatch
 
@@ -106,8 +106,8 @@ class Process:
             if event is None:
                 self.strange += 1
             else:
-                self._last_word = isinstance(event, Done | Peak)
-                self._at_its_end |= isinstance(event, Peak)
+                self._last_word = isinstance(event, MethodDone | PeakMemory)
+                self._at_its_end |= isinstance(event, PeakMemory)
                 on_event(event)
 
     def close(self, ending: Ending, on_event: Callable[[Event], None]) -> ProcessOutcome:

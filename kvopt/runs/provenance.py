@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 
 from kvopt.project_paths import PACKAGES
-from support.checkout import CHECKOUT, ROOT
 from support.current_command import current_command
+from support.project_root import CHECKOUT, ROOT
 
 
 def collect_provenance() -> dict[str, Any]:

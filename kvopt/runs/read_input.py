@@ -31,7 +31,7 @@ class UnreadError(Exception):
 def read_within(
     path: str, options: TraceOptions, until: float, memory_limit: float | None
 ) -> tuple[Instance, TraceReport | None]:
-    """Read an instance file, or a trace with its report (``serving.traces.reading.read_input``).
+    """Read an instance file, or a trace with its report (``serving.traces.read_trace.read_input``).
 
     The process that reads is killed at ``until`` (``time.monotonic``), or beyond the memory limit.
     An UnreadError: it was killed, or has died.

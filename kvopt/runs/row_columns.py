@@ -1,7 +1,7 @@
 """The one declaration of a row, the record of a run, column by column.
 
 The store's table, the types of frames, CSV and Parquet files and the nightly's columns follow from
-:class:`Record`: a new column is a line there, and ``kvopt.runs.row`` fills it.
+:class:`Record`: a new column is a line there, and ``kvopt.runs.run_row`` fills it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Record:
     ``bounds`` are pairs (seconds, value).  ``own_name`` is the name that a custom method gives
     itself, ``told`` the knowledge that it declares, ``called`` its numeric parameters with all
     values.  ``engine_*`` are of an engine next to others.  ``mean_ttft_ms`` to
-    ``recomputed_tokens`` are the serving metrics (``serving.metrics.Serving``).
+    ``recomputed_tokens`` are the serving metrics (``serving.metrics.ServingMetrics``).
     """
 
     key: Annotated[Asked[str], APART]

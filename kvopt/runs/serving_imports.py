@@ -47,21 +47,24 @@ def metrics_of(instance: Instance, schedule: Schedule | None) -> tuple[dict[str,
     return asdict(serving(times)), beyond(times, parse_batch_time(schedule.clock.batch_time))
 
 
-def evaluate_rates_document(instance: Instance, batch_time: str, document: dict[str, Any]) -> int:
+def evaluate_seconds_document(instance: Instance, batch_time: str, document: dict[str, Any]) -> int:
     """Return the bound that a certificate proves under a batch time (ns); 0 if it is of another.
 
     Raises a CertificateError if it is damaged, or proves nothing.
     """
-    from serving.bounds.certificate import evaluate_rates, read_rate_certificate  # loads NumPy
+    from serving.bounds.seconds_certificate import (
+        evaluate_seconds_certificate,
+        read_seconds_certificate,
+    )  # loads NumPy
 
-    rates = read_rate_certificate(document)
+    rates = read_seconds_certificate(document)
     # One about those that run few at a time proves nothing of others.
     alike = rates.batch_time == batch_time and not rates.running
-    return evaluate_rates(instance, rates) if alike else 0
+    return evaluate_seconds_certificate(instance, rates) if alike else 0
 
 
 def read_input(path: str, options: TraceOptions) -> tuple[Instance, TraceReport | None]:
-    """Read an instance file or a trace (:func:`serving.traces.reading.read_input`)."""
-    from serving.traces import reading  # what only the process that reads needs
+    """Read an instance file or a trace (:func:`serving.traces.read_trace.read_input`)."""
+    from serving.traces import read_trace  # what only the process that reads needs
 
-    return reading.read_input(path, options)
+    return read_trace.read_input(path, options)

@@ -6,19 +6,26 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance
 from kvopt.methods.engine_table import proofs
 from kvopt.runs import events
-from kvopt.runs.events import BoundProved, Done, Event, FailureStatus, ScheduleFound, ending_note
+from kvopt.runs.events import (
+    BoundProved,
+    Event,
+    FailureStatus,
+    MethodDone,
+    ScheduleFound,
+    ending_note,
+)
 from kvopt.runs.process import Ending, ProcessOutcome
+from kvopt.runs.run_evidence import evaluate_document, find_dispute
 from kvopt.runs.serving_imports import bounds_kept_tokens
-from kvopt.runs.stated_optimum import evaluate_document, find_dispute
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
 from schedules.gap import gap
 from schedules.schedule import KEEPS_TOKENS, KEEPS_TOKENS_COVERED, OUTSIDE, is_better_schedule
-from support.text import one_line
+from support.message_text import one_line
 
 #: Lines of each kind that are kept of a run, and entries of each trace; methods send any number.
 _MOST_LINES, _MOST_TRACED = 20, 10_000
@@ -95,9 +102,9 @@ class RunState:
                     self.relaxation = event.value
                 if len(event.expected_starts) == len(self.instance):
                     self.expected_starts = event.expected_starts
-            case events.Chosen(itself=True):
+            case events.FormulationChosen(itself=True):
                 self.engine_formulation = one_line(event.text)
-            case events.Chosen():
+            case events.FormulationChosen():
                 self.chosen = one_line(event.text)
             case events.ModelBuilt():
                 of_model = event.model_dump(exclude={"kind", "seconds"})
@@ -107,11 +114,11 @@ class RunState:
             case events.Note() | events.MethodFailed():
                 # A second failure may follow from the first.
                 self.add_note(event.text)
-            case Done():
+            case MethodDone():
                 self.solver, self.nodes = _name(event.solver), event.nodes
                 self.solver_seconds, self.ending = event.solver_seconds, event.ending
                 self.engine_outcome = one_line(event.outcome)
-            case events.Peak():
+            case events.PeakMemory():
                 self.peak_memory, self.done = event.bytes, True
         return False
 

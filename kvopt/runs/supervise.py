@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from heuristics.kernel_compiler import compiling_pays
-from kvopt.runs.events import Compiling, Event, OwnFile, Ready
+from kvopt.runs.events import Compiling, CustomFileLoading, Event, Ready
 from kvopt.runs.process import Ending, Process, ProcessOutcome, watch_process
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Task
@@ -22,7 +22,7 @@ _LONGEST_LINE, _BYTES_A_REQUEST = 64_000_000, 1_000
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class RunSnapshot:
     """Snapshot for a listener, ten times a second and with every event.
 
     ``compiling`` are the seconds of compiling in a start that goes on, ``kernels`` counts compiled
@@ -35,11 +35,11 @@ class Snapshot:
     ended: bool = False
 
 
-Listener = Callable[[Snapshot], None]
+Listener = Callable[[RunSnapshot], None]
 
 
 @dataclass
-class Supervised:
+class SupervisedRun:
     """A run that has ended; seconds to the end of its imports (with compiling), and after it."""
 
     state: RunState
@@ -56,7 +56,7 @@ def supervise(
     kill_at: float | None = None,
     stop: threading.Event | None = None,
     listen: Listener = lambda _: None,
-) -> Supervised:
+) -> SupervisedRun:
     """Run a task in a separate process until it ends, or is killed at a limit or by Ctrl-C.
 
     ``limit`` counts seconds from the end of its imports, and before that from the import of a
@@ -74,7 +74,7 @@ def supervise(
         state.add_note(f"{run.process.strange} lines on its channel were no events")
     run.show()
     ready = outcome.seconds if run.ready is None else run.ready
-    return Supervised(state, outcome, ready, outcome.seconds - ready, run.spent_compiling())
+    return SupervisedRun(state, outcome, ready, outcome.seconds - ready, run.spent_compiling())
 
 
 def process_of(task: Task) -> Process:
@@ -136,7 +136,7 @@ class _Run:
 
     def show(self) -> None:
         compiling = self.spent_compiling() if self.ready is None else 0.0
-        self.listen(Snapshot(self.state, compiling, self.kernels))
+        self.listen(RunSnapshot(self.state, compiling, self.kernels))
 
     def take(self, event: Event) -> None:
         # A method may send these, too, and must not set its own clock.
@@ -151,9 +151,9 @@ class _Run:
             self.kernels = event.done, event.of
         if isinstance(event, Ready):
             self.ready = now
-        elif self.own_file is not None or not isinstance(event, OwnFile | Compiling):
+        elif self.own_file is not None or not isinstance(event, CustomFileLoading | Compiling):
             return
-        elif isinstance(event, OwnFile):
+        elif isinstance(event, CustomFileLoading):
             self.own_file = now
         goes_on = isinstance(event, Compiling) and event.goes_on
         self.compiled, self.compiling = spent, now if goes_on else None

@@ -98,7 +98,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Finished:
+class FinishedRun:
     """A record with its proof: the checked schedule, the bound's certificate as JSON.
 
     The other fields are not stored.  ``status`` leaves out the optimum that the

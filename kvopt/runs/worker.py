@@ -1,6 +1,6 @@
 """Process of a run: reads a task, sends events while its method works.
 
-After ``Ready`` the clock of the run starts; ``Peak`` comes last.  Lines after the task are
+After ``Ready`` the clock of the run starts; ``PeakMemory`` comes last.  Lines after the task are
 schedules (``kvopt.runs.team``).
 """
 
@@ -25,14 +25,14 @@ from heuristics.simulator import AdviceError
 from instances import Instance, Request
 from kvopt.methods.custom_python import OwnMethodError
 from kvopt.methods.grammar import read_method
-from kvopt.runs.events import Compiling, Event, MethodFailed, Peak, Report, event_line
+from kvopt.runs.events import Compiling, Event, EventReport, MethodFailed, PeakMemory, event_line
 from kvopt.runs.fork_server import serve_below
 from kvopt.runs.preparation import prepare
 from kvopt.runs.task import Task
 from kvopt.runs.team import RECEIVED
-from support.compiling import CLOCK, load_compiler
+from support.kernel_cache import CLOCK, load_compiler
 from support.machine_errors import LACKS, describe_shortage
-from support.text import one_line
+from support.message_text import one_line
 
 
 def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
@@ -46,13 +46,13 @@ def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
         with one_at_a_time:
             channel.sendall(event_line(event).encode())
 
-    report = Report(send)
+    report = EventReport(send)
     try:
         _work(Task.from_line(next(lines)), lines, channel, report)
     except (Exception, SystemExit) as error:
         report.send(describe_failure(error))
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
-    report.send(Peak(bytes=kilobytes * (1024 if sys.platform == "linux" else 1)))
+    report.send(PeakMemory(bytes=kilobytes * (1024 if sys.platform == "linux" else 1)))
     # Neither threads that a method has left behind nor the interpreter's own end are waited for.
     sys.stderr.flush()
     os._exit(0)
@@ -61,13 +61,13 @@ def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
 def rehearse() -> None:
     """Run a policy on one request, so that forks of this process have what every run loads."""
     task = Task(Instance("one", 2, (Request(0, 0, 1, 1),)), "one", read_method("svf"))
-    report = Report(lambda event: (event_line(event), None)[1])
+    report = EventReport(lambda event: (event_line(event), None)[1])
     prepare(Task.from_line(task.to_line()), report)(task, report)
 
 
-def _work(task: Task, lines: Iterator[str], channel: socket.socket, report: Report) -> None:
+def _work(task: Task, lines: Iterator[str], channel: socket.socket, report: EventReport) -> None:
     if task.method.kind == "auto" or task.method.joined:
-        from kvopt.engines.parts.counting import ends_at_once  # what no policy needs
+        from kvopt.engines.parts.node_counting import ends_at_once  # what no policy needs
 
         assert task.instance is not None
         if not task.batch_time and not ends_at_once(task.instance):

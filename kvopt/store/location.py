@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from support.usage import UsageError
+from support.usage_errors import UsageError
 
 #: A blank name, a URL or a connection string, and a name with a control character.
 _NO_FILE = re.compile(r"\s*\Z|//|[^/]*[@=:]|.*://|[^\0-\x1f]*[\0-\x1f]", re.DOTALL)

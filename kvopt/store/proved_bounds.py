@@ -14,18 +14,18 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import InfeasibleInstanceError, Instance
 from instances.instance_files import parse_instance
 from kvopt.methods.fingerprint import files_digest
 from kvopt.methods.witness import trusts_solver
 from kvopt.runs.row_columns import PROVED
-from kvopt.runs.stated_optimum import evaluate_document
+from kvopt.runs.run_evidence import evaluate_document
 from schedules import check_schedule
 from schedules.evidence import COMPUTED, VOLUMES, is_bound_believed, names_proof
 from schedules.schedule_files import parse_schedule
-from support.checkout import cache_folder
 from support.json_files import write_text
+from support.project_root import cache_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ def remembered(
 def _verifier() -> str:
     """Return a digest of the sources that evaluate certificates."""
     packages = ("support", "instances", "schedules", "formulations")
-    files = (*(f"{each}/**/*.py" for each in packages), "kvopt/runs/stated_optimum.py")
+    files = (*(f"{each}/**/*.py" for each in packages), "kvopt/runs/run_evidence.py")
     return files_digest(files)
 
 

@@ -13,7 +13,7 @@ from kvopt.runs.row_columns import PROVED, RowColumn, row_columns
 from kvopt.store.store import LARGEST, Store, checked
 from support.input_files import read_whole
 from support.json_files import write_bytes
-from support.text import guard_cell, one_line, unguard_cell
+from support.message_text import guard_cell, one_line, unguard_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
 
 
 def frame_csv(frame: pd.DataFrame) -> str:
-    """Return a table as CSV, in which no text is a formula (:func:`support.text.guard_cell`)."""
+    """Return a table as CSV, in which no text is a formula."""
     cells = frame.copy()
     for name in frame.select_dtypes(exclude=["number", "bool"]):
         cells[name] = [guard_cell(each) if isinstance(each, str) else each for each in frame[name]]

@@ -16,13 +16,13 @@ from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationE
 
 from instances.instance_files import instance_document
 from kvopt.runs.row_columns import RowColumn, row_columns
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from kvopt.store.database import SECONDS_TO_WAIT, open_database
 from kvopt.store.location import StoreError, store_path
 from schedules.schedule_files import parse_schedule, schedule_document
 from support.input_files import LARGEST as LARGEST_FILE
 from support.input_files import LARGEST_CERTIFICATE
-from support.text import one_line
+from support.message_text import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ class Store:
         """Close the file."""
         self._connection.close()
 
-    def put(self, *runs: Finished, tell: Callable[[str], object] | None = None) -> None:
+    def put(self, *runs: FinishedRun, tell: Callable[[str], object] | None = None) -> None:
         """Store runs with their instances and proofs; each replaces an earlier one of its key.
 
         All are one transaction, which a StoreError undoes.  While another process locks the file,
@@ -80,7 +80,7 @@ class Store:
                         "stored when that lets go of it"
                     )
 
-    def _put(self, runs: Sequence[Finished]) -> None:
+    def _put(self, runs: Sequence[FinishedRun]) -> None:
         """Wait for a lock for a second at most: SQLite lets no signal through meanwhile."""
         connection = self._connection
         with self._one_line("written"):
@@ -93,7 +93,7 @@ class Store:
             finally:
                 connection.execute(f"PRAGMA busy_timeout={1000 * SECONDS_TO_WAIT}")
 
-    def _insert(self, finished: Finished) -> None:
+    def _insert(self, finished: FinishedRun) -> None:
         record, instance, schedule = finished.record, finished.instance, finished.schedule
         # Not asdict, which copies the traces entry by entry.
         values = [_cell(each) for each in vars(record).values()]

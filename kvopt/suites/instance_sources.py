@@ -13,9 +13,9 @@ from instances.arrivals import redraw_arrivals
 from instances.families import families
 from schedules import Status
 from serving.traces import TraceOptions, TraceReport
-from serving.traces.reading import is_instance_file, read_input
+from serving.traces.read_trace import is_instance_file, read_input
 from support.json_files import FileError
-from support.text import one_line
+from support.message_text import one_line
 
 Value = bool | int | float | str
 #: Receives the report of a trace; may refuse it by an error that :func:`load` knows.
@@ -23,7 +23,7 @@ Listener = Callable[[Instance, TraceReport], object]
 
 
 @dataclass(frozen=True)
-class Source:
+class InstanceSource:
     """An unread instance.
 
     ``name`` is the path or the draw, for messages.  ``read`` returns the instance and a trace's
@@ -36,7 +36,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedSource:
     """A source that has been read: an instance, or a fault in one line.
 
     ``fault_status`` is ``infeasible`` where a request never fits, else ``error``; only a trace has
@@ -50,24 +50,26 @@ class Loaded:
     report: TraceReport | None = None
 
 
-def load(source: Source, listen: Listener = lambda *_: None) -> Loaded:
+def load(source: InstanceSource, listen: Listener = lambda *_: None) -> LoadedSource:
     """Read a source, or return its fault.  ``listen`` receives a trace's report."""
     try:
         instance, report = source.read()
         if report is not None:
             listen(instance, report)
     except InfeasibleInstanceError as error:
-        return Loaded(source.name, None, one_line(error), "infeasible")
+        return LoadedSource(source.name, None, one_line(error), "infeasible")
     except ValidationError as error:
-        return Loaded(source.name, None, f"{source.name}: {one_line(error.errors()[0]['msg'])}")
+        return LoadedSource(
+            source.name, None, f"{source.name}: {one_line(error.errors()[0]['msg'])}"
+        )
     except (FileError, ValueError, OSError, RecursionError, MemoryError) as error:
-        return Loaded(source.name, None, one_line(error) or type(error).__name__)
-    return Loaded(instance.name, instance, report=report)
+        return LoadedSource(source.name, None, one_line(error) or type(error).__name__)
+    return LoadedSource(instance.name, instance, report=report)
 
 
 def file_source(
     path: str | Path, name: str | None = None, trace: TraceOptions | None = None
-) -> Source:
+) -> InstanceSource:
     """Return the source of an instance file, or of a trace, under a name for faults."""
     shown = str(path) if name is None else name
 
@@ -75,15 +77,15 @@ def file_source(
         options = None if trace is None or is_instance_file(path) else trace
         return read_input(path, options, shown)
 
-    return Source(shown, read, Path(path))
+    return InstanceSource(shown, read, Path(path))
 
 
-def read_source(instance: Instance) -> Source:
+def read_source(instance: Instance) -> InstanceSource:
     """Return the source of an instance."""
-    return Source(instance.name, lambda: (instance, None))
+    return InstanceSource(instance.name, lambda: (instance, None))
 
 
-def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
+def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> InstanceSource:
     """Return the source of a drawn instance, with all parameters in its name."""
     label = ", ".join([family, f"seed={seed}", *(f"{k}={v}" for k, v in parameters.items())])
 
@@ -94,14 +96,14 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
         more = [pair[0] for pair in pairs if not set(pair) & set(words)]
         return replace(instance, name="_".join([instance.name, *more])), None
 
-    return Source(label, read)
+    return InstanceSource(label, read)
 
 
-def arriving_source(source: Source, rate: float, seed: int) -> Source:
+def arriving_source(source: InstanceSource, rate: float, seed: int) -> InstanceSource:
     """Return the source of another's requests with ``rate`` Poisson arrivals a second."""
 
     def read() -> tuple[Instance, TraceReport | None]:
         instance, report = source.read()
         return redraw_arrivals(instance, rate, seed), report
 
-    return Source(f"{source.name}, rate={rate:g}, arrival_seed={seed}", read)
+    return InstanceSource(f"{source.name}, rate={rate:g}, arrival_seed={seed}", read)

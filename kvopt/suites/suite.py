@@ -28,12 +28,18 @@ from kvopt.methods.grammar import read_methods
 from kvopt.methods.method import Method
 from kvopt.methods.option_values import read_formulation, switched
 from kvopt.project_paths import shown_path
-from kvopt.suites.instance_sources import Source, Value, arriving_source, draw_source, file_source
+from kvopt.suites.instance_sources import (
+    InstanceSource,
+    Value,
+    arriving_source,
+    draw_source,
+    file_source,
+)
 from serving.traces import TraceOptions
-from serving.traces.reading import is_instance_file
+from serving.traces.read_trace import is_instance_file
 from support.input_files import read_text
 from support.json_files import describe_first_fault
-from support.text import did_you_mean, one_line, unknown_name
+from support.message_text import did_you_mean, one_line, unknown_name
 
 FOLDER = Path(__file__).parent
 
@@ -122,7 +128,7 @@ class _File(BaseModel):
 
 
 @dataclass(frozen=True)
-class Section:
+class SuiteSection:
     """Runs of every method on every instance with every seed.
 
     The sources are unread (:func:`kvopt.suites.instance_sources.load`).  Without methods the
@@ -136,7 +142,7 @@ class Section:
     """
 
     name: str
-    sources: tuple[Source, ...]
+    sources: tuple[InstanceSource, ...]
     methods: tuple[Method, ...]
     seeds: int = 1
     time_limit: float = TIME_LIMIT
@@ -154,7 +160,7 @@ class Suite:
 
     name: str
     summary: str
-    sections: tuple[Section, ...]
+    sections: tuple[SuiteSection, ...]
 
 
 def suites() -> dict[str, Path]:
@@ -195,7 +201,7 @@ def _parse(path: Path) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _section(path: Path, section: _Section) -> Section:
+def _section(path: Path, section: _Section) -> SuiteSection:
     place = f"{path}: section {section.name!r}"
     read: dict[str, Any] = {}
     with _naming_place(f"{place}, methods"):
@@ -209,7 +215,7 @@ def _section(path: Path, section: _Section) -> Section:
     with _naming_place(f"{place}, batch_time"):
         if section.batch_time is not None:
             read["batch_time"] = parse_batch_time(section.batch_time)
-    return Section(**section.model_dump(exclude={"instances"}) | read)
+    return SuiteSection(**section.model_dump(exclude={"instances"}) | read)
 
 
 @contextmanager
@@ -227,13 +233,13 @@ def _entry_methods(entry: str) -> list[str]:
     return [f"{solver}:{each}" for each in switched(*read_formulation(name))]
 
 
-def _entry_sources(path: Path, entry: str | _Draw | _Trace) -> Iterator[Source]:
+def _entry_sources(path: Path, entry: str | _Draw | _Trace) -> Iterator[InstanceSource]:
     if isinstance(entry, str):
         return _file_sources(path, entry)
     return _drawn_sources(entry) if isinstance(entry, _Draw) else _trace_sources(path, entry)
 
 
-def _trace_sources(path: Path, entry: _Trace) -> Iterator[Source]:
+def _trace_sources(path: Path, entry: _Trace) -> Iterator[InstanceSource]:
     options = TraceOptions.of(entry.model_extra or {})
     file = path.parent / entry.trace
     if not file.is_file():
@@ -244,10 +250,10 @@ def _trace_sources(path: Path, entry: _Trace) -> Iterator[Source]:
     yield replace(file_source(file, name, options), name=f"{name} ({options.memory}, {options})")
 
 
-def _file_sources(path: Path, pattern: str) -> Iterator[Source]:
+def _file_sources(path: Path, pattern: str) -> Iterator[InstanceSource]:
     of_suite = pattern.startswith(("./", "../"))
     if not of_suite and (names := find_rungs(Path(pattern))):
-        return (Source(name, partial(_read_rung, name)) for name in names)
+        return (InstanceSource(name, partial(_read_rung, name)) for name in names)
     base = path.parent if of_suite else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
     files = [base / each for each in found if of_suite or may_be_instance(Path(each))]
@@ -261,7 +267,7 @@ def _read_rung(name: str) -> tuple[Instance, None]:
     return draw_rung(name), None
 
 
-def _drawn_sources(draw: _Draw) -> Iterator[Source]:
+def _drawn_sources(draw: _Draw) -> Iterator[InstanceSource]:
     known = families()
     if draw.family not in known:
         raise ValueError(unknown_name("family", draw.family, known))

@@ -21,19 +21,19 @@ from kvopt.executors.local import run_local
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import shown_methods
-from kvopt.run_progress import Display
+from kvopt.run_progress import SweepDisplay
 from kvopt.runs.task import Task
 from kvopt.store import Store
 from kvopt.store.location import store_files
 from kvopt.store.proved_bounds import believed_rows, judge_rows
-from kvopt.suites import Section, Source, read_source
+from kvopt.suites import InstanceSource, SuiteSection, read_source
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.sweep_inputs import InputError, Wishes, read_inputs
 from schedules.evidence import bounds_hold
 from schedules.gap import gaps
 from serving.metrics import METRICS
-from support.output_files import written_paths
+from support.output_checks import written_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def comparison(
     2  tiny_two_bursts    svf   22     15        1.0
     3  tiny_two_bursts  highs   22     22        1.0
     """
-    section = Section(
+    section = SuiteSection(
         name="",
         sources=tuple(source for each in instances for source in _sources(each)),
         methods=read_methods(methods),
@@ -119,7 +119,7 @@ def run_sweep(
     ):
         stored = store.statuses()
         todo = [task for task in tasks if (task.key, task.code) not in stored]
-        display = Display(sys.stdout, len(todo), quiet=not progress)
+        display = SweepDisplay(sys.stdout, len(todo), quiet=not progress)
         with suppress(KeyboardInterrupt):
             keep = partial(store.put, tell=partial(print, file=sys.stderr))
             display.follow(run_local(todo, jobs, display.take), keep)
@@ -129,7 +129,7 @@ def run_sweep(
         yield StoredRuns(store, rows, shown, display.left)
 
 
-def _sources(instance: Instance | str | Path) -> Iterator[Source]:
+def _sources(instance: Instance | str | Path) -> Iterator[InstanceSource]:
     if isinstance(instance, Instance):
         yield read_source(instance)
         return

@@ -10,7 +10,7 @@ from kvopt.run_progress import count_text
 from kvopt.runs.row_columns import FAILED
 from kvopt.runs.task import Task
 from kvopt.sweeps.contradictions import RunSummary
-from support.text import one_line
+from support.message_text import one_line
 
 
 @dataclass(frozen=True)

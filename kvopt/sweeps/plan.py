@@ -14,19 +14,19 @@ from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import OF_ANSWER, MethodError, read_methods, refuse_namesakes
 from kvopt.methods.method import Method
 from kvopt.runs.task import Task
-from kvopt.suites import Loaded, Section, Source, load
+from kvopt.suites import InstanceSource, LoadedSource, SuiteSection, load
 from serving.batch_time_choice import batch_time_of, rounds_only
 from serving.traces import TraceReport
-from support.text import printable
+from support.message_text import printable
 
 #: Method of an instance in rounds where neither a suite nor the user names one.
 DEFAULT_METHOD = "auto"
 
 #: Receives a section, an instance and the report of its trace.
-Listener = Callable[[Section, Instance, TraceReport], object]
+Listener = Callable[[SuiteSection, Instance, TraceReport], object]
 
 
-def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> list[Task]:
+def plan(sections: Iterable[SuiteSection], listen: Listener = lambda *_: None) -> list[Task]:
     """Return the tasks of sections, every key once, in the order of the sections.
 
     Within a section all methods run on an instance before the next one; a method without draws runs
@@ -51,7 +51,7 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
     return list({task.key: task for task in reversed(list(tasks))}.values())[::-1]
 
 
-def _with_file_names(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
+def _with_file_names(read: Iterable[tuple[InstanceSource, LoadedSource]]) -> Iterator[LoadedSource]:
     """Yield the loaded sources; instances of one name get the names of their files, too."""
     read = list(read)
     files: dict[str, set[Path]] = defaultdict(set)
@@ -67,7 +67,7 @@ def _with_file_names(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
         yield loaded
 
 
-def _section_tasks(section: Section, read: Iterable[Loaded]) -> Iterable[Task]:
+def _section_tasks(section: SuiteSection, read: Iterable[LoadedSource]) -> Iterable[Task]:
     methods = _with_digests(section.methods, section.outputs)
     unnamed = cache(lambda text: _with_digests(read_methods([text]), section.outputs))
     for loaded in read:

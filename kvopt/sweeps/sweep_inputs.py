@@ -13,9 +13,9 @@ from instances.instance_names import find_instances, propose_names
 from kvopt.methods.engine_table import named_engines
 from kvopt.methods.method import Method
 from kvopt.project_paths import shown_path
-from kvopt.suites import Section, Source, file_source, read_suite, suites
+from kvopt.suites import InstanceSource, SuiteSection, file_source, read_suite, suites
 from serving.traces import TraceOptions
-from serving.traces.reading import is_instance_file
+from serving.traces.read_trace import is_instance_file
 
 #: Most runs (instances, methods and seeds multiplied) of one command: a day at least.
 MAX_RUNS = 10**6
@@ -40,10 +40,10 @@ class Wishes:
 
 def read_inputs(
     names: Sequence[str], wishes: Wishes, trace: TraceOptions | None = None
-) -> list[Section]:
+) -> list[SuiteSection]:
     """Return the sections of suites, and one section of all other inputs."""
-    sections: list[Section] = []
-    sources: dict[str, Source] = {}
+    sections: list[SuiteSection] = []
+    sources: dict[str, InstanceSource] = {}
     for name in names:
         if name in suites() or name.endswith(".toml"):
             sections += read_suite(name).sections
@@ -54,7 +54,7 @@ def read_inputs(
         found = f"; {next(iter(sources))} is an instance file" if files else ""
         raise InputError(f"{', '.join(trace.given)}: goes with a trace, found none{found}")
     if sources:
-        sections.append(Section("", tuple(sources.values()), ()))
+        sections.append(SuiteSection("", tuple(sources.values()), ()))
     wished = [with_wishes(section, wishes) for section in sections]
     planned = sum(len(each.sources) * max(1, len(each.methods)) * each.seeds for each in wished)
     if planned > MAX_RUNS:
@@ -62,13 +62,13 @@ def read_inputs(
     return wished
 
 
-def with_wishes(section: Section, wishes: Wishes) -> Section:
+def with_wishes(section: SuiteSection, wishes: Wishes) -> SuiteSection:
     """Return a section with the user's values."""
     given = {name: value for name, value in vars(wishes).items() if value is not None}
     return replace(section, **given)
 
 
-def _sources(name: str, trace: TraceOptions | None) -> Iterator[Source]:
+def _sources(name: str, trace: TraceOptions | None) -> Iterator[InstanceSource]:
     try:
         files = find_instances(name)
     except (OSError, ValueError) as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from papers.ledger.ledger_pages import errata_text, index_text, paper_text
 from papers.ledger.statements import FOLDER, papers
-from support.command import Generated, generating_command
+from support.click_command import Generated, generating_command
 
 
 def generate_pages() -> dict[Path, str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from heuristics.policy_registry import policies
-from heuristics.simulator import DEFAULT_SETTING, Setting, run_policy
+from heuristics.simulator import DEFAULT_SETTING, RunSetting, run_policy
 from instances import Instance, Request
 from schedules import Schedule, Verdict, check_schedule, make_schedule
 
@@ -56,7 +56,9 @@ def arriving(memory: int, rows: Sequence[tuple[int, int, int]]) -> Instance:
     return Instance("statement", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
 
 
-def by_policy(name: str, instance: Instance, setting: Setting = DEFAULT_SETTING) -> CheckedSchedule:
+def by_policy(
+    name: str, instance: Instance, setting: RunSetting = DEFAULT_SETTING
+) -> CheckedSchedule:
     """Return a policy's schedule, accepted by the checker."""
     return accepted(instance, run_policy(policies()[name], instance, setting))
 

@@ -10,7 +10,7 @@ from tabulate import tabulate
 from papers.ledger.check_results import CheckedSchedule, CheckResult, run_check
 from papers.ledger.statements import StatementVerdict, papers, statements
 from support.progress import count_progress
-from support.usage import UsageError
+from support.usage_errors import UsageError
 
 #: Most printed starts of a schedule.
 _STARTS = 24

@@ -15,7 +15,7 @@ from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import hindsight
 from papers.selected_rows import of_instances, parameter, ratios, restrict
 from papers.span import Span, at_least, at_most, exactly, mean_of, near
-from reports.figures.style import drawing, styles
+from reports.figures.figure_parts import drawing, styles
 from reports.table import Table
 
 UPPERS = (5, 10, 20, 50, 100)

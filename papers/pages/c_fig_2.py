@@ -13,7 +13,7 @@ from papers.experiment import ExperimentPage, Finding, PagePart
 from papers.latency import Figure
 from papers.selected_rows import of_instances, ratios, share
 from papers.span import Span, at_most, exactly, near
-from reports.figures.style import drawing, styles
+from reports.figures.figure_parts import drawing, styles
 from reports.table import Table
 
 _UPPER, _MEMORY = 50, 1000

@@ -12,7 +12,7 @@ from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import geometric, stated_ratio
 from papers.selected_rows import of_instances, ratios, restrict
 from papers.span import Span, at_least, at_most, exactly, near
-from reports.figures.style import drawing, styles
+from reports.figures.figure_parts import drawing, styles
 from reports.table import Table
 
 #: p of the rows; q = 1 − p.

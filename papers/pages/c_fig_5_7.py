@@ -12,7 +12,7 @@ from papers.latency import latency_ratio
 from papers.pages.j2_table_1 import LAW
 from papers.selected_rows import restrict
 from papers.span import Span, at_least, at_most, near
-from reports.figures.style import drawing
+from reports.figures.figure_parts import drawing
 
 MOST = 2000
 _H = "h-sf"

@@ -8,7 +8,7 @@ from papers.curves import plain_table
 from papers.experiment import ExperimentPage, Finding, PagePart
 from papers.intervals import against_optimum, mean_between
 from papers.span import FindingVerdict, Span, at_most, quotient
-from reports.figures.style import drawing, styles
+from reports.figures.figure_parts import drawing, styles
 from reports.table import Table
 
 Setting = dict[str, tuple[float, tuple[int, ...]]]

@@ -8,7 +8,7 @@ from papers.curves import Kinds, plain_table
 from papers.experiment import ExperimentPage, Finding, PagePart, PartKind
 from papers.intervals import against_optimum, mean_between
 from papers.span import FindingVerdict, Span, at_least, at_most, near
-from reports.figures.style import INK, drawing, styles
+from reports.figures.figure_parts import INK, drawing, styles
 from reports.table import Table
 
 #: Mean and worst ratio, and the share of the 200 draws that MC-SF solves to optimality (J2 5.1).

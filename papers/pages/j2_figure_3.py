@@ -15,7 +15,7 @@ from papers.experiment import ExperimentPage, Finding, PagePart, PartKind, eithe
 from papers.latency import Figure, method_text
 from papers.pages.j2_table_1 import KINDS, LABELS, RATES, SETTINGS
 from papers.span import Span, at_least, at_most, exactly, near, quotient, slope_of
-from reports.figures.style import drawing, styles
+from reports.figures.figure_parts import drawing, styles
 
 _SF, _BENCHMARK, *_SIX = LABELS
 #: Tolerance of slopes, which the paper reads off a figure.

@@ -12,7 +12,7 @@ from papers.experiment import ExperimentPage, Finding, PagePart, PartKind, eithe
 from papers.latency import costs, loop_share, loops, method_text, over_best
 from papers.pages.j2_table_1 import KINDS, RATES, SETTINGS
 from papers.span import at_least, at_most, mean_of, near
-from reports.figures.style import drawing, styles
+from reports.figures.figure_parts import drawing, styles
 from reports.table import Table
 
 ALPHAS = (0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)

@@ -18,7 +18,7 @@ from papers.latency import (
     worst_over_best,
 )
 from papers.span import FindingVerdict, Span, at_least, at_most, deviation_of, near
-from reports.figures.style import INK, drawing, styles
+from reports.figures.figure_parts import INK, drawing, styles
 from reports.table import Table
 
 #: Average, standard deviation, max and min in seconds, as printed.

@@ -10,7 +10,7 @@ from papers.curves import plain_table
 from papers.experiment import ExperimentPage, Finding, PagePart
 from papers.latency import Figure, method_text
 from papers.span import Span, at_least, exactly, near
-from reports.figures.style import drawing, styles
+from reports.figures.figure_parts import drawing, styles
 from reports.table import Table
 
 _BEST = "svf"

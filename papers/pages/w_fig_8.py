@@ -12,7 +12,7 @@ from papers.experiment import ExperimentPage, Finding, PagePart
 from papers.latency import latency_ratio, least
 from papers.selected_rows import restrict
 from papers.span import FindingVerdict, at_least, at_most, near
-from reports.figures.style import drawing
+from reports.figures.figure_parts import drawing
 from reports.table import Table
 
 SIZES = (200, 400, 800, 1200, 1600, 2000)

@@ -10,7 +10,7 @@ from papers.experiment import ExperimentPage, Finding, PagePart, either
 from papers.latency import Figure, method_text
 from papers.selected_rows import ratios, share
 from papers.span import Span, at_most, near, slope_of
-from reports.figures.style import drawing, styles
+from reports.figures.figure_parts import drawing, styles
 from reports.table import Table
 
 _DP = "sorted-f-dp"

@@ -9,7 +9,7 @@ from papers.experiment import ExperimentPage, Finding, PagePart, either
 from papers.latency import latency_ratio, method_text
 from papers.selected_rows import restrict_family
 from papers.span import Span, at_least, at_most, mean_of, near
-from reports.figures.style import INK, drawing, styles
+from reports.figures.figure_parts import INK, drawing, styles
 from reports.table import Table
 
 #: Printed average total latency: Sorted-LP, Sorted-F (swap), LP-Swap.

@@ -14,7 +14,7 @@ from papers.experiment import pages
 from papers.experiment_rows import read_rows
 from papers.ledger.__main__ import main as ledger
 from papers.worst_cases.__main__ import main as worst_cases
-from support.command import Command
+from support.click_command import Command
 from tests.docs.pages import ROOT, links
 from tests.test_words import wrong_words
 

@@ -14,7 +14,7 @@ from instances import read_instance
 from instances.instance_names import library_files
 from instances.worst_case_rows import (
     Triple,
-    Worst,
+    WorstCase,
     format_worst_cases,
     read_rows,
     worst_case_instances,
@@ -120,8 +120,8 @@ def test_the_library_has_the_worst_of_each_policy() -> None:
 
 def test_the_page_ranks() -> None:
     """The least bad policy comes first, with its instance."""
-    good = [Worst(name, 2, 3, 0, 7, 7, ((0, 0, 1), (0, 1, 1))) for name in POLICIES[1:]]
-    bad = Worst(POLICIES[0], 2, 3, 0, 8, 7, ((0, 1, 1), (0, 2, 1)))
+    good = [WorstCase(name, 2, 3, 0, 7, 7, ((0, 0, 1), (0, 1, 1))) for name in POLICIES[1:]]
+    bad = WorstCase(POLICIES[0], 2, 3, 0, 8, 7, ((0, 1, 1), (0, 2, 1)))
     lines = page_text([bad, *good]).splitlines()
     last = max(i for i, line in enumerate(lines) if "8/7" in line)
     assert "(1, 1), (2, 1)" in lines[last]

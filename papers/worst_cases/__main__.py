@@ -10,11 +10,11 @@ import click
 from instances.worst_case_rows import ROWS, format_worst_cases, read_rows
 from papers.worst_cases.exhaustive import worst
 from papers.worst_cases.ratio_page import figures, page_text
-from support.checkout import require_checkout
-from support.command import CHECK_OPTION, QUIET_OPTION, Command, CommandOptions, option
+from support.click_command import CHECK_OPTION, QUIET_OPTION, Command, CommandOptions, option
 from support.generated_files import regenerate
 from support.json_files import write_text
-from support.usage import UsageError
+from support.project_root import require_checkout
+from support.usage_errors import UsageError
 
 _PROGRAM = "python -m papers.worst_cases"
 FOLDER = Path(__file__).parent

@@ -13,7 +13,7 @@ from itertools import combinations_with_replacement, permutations
 from heuristics.policy import AdvisedPolicy
 from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
-from instances.worst_case_rows import Triple, Worst
+from instances.worst_case_rows import Triple, WorstCase
 from papers.ledger.check_results import arriving
 
 #: Policies that know the outputs, draw nothing, and differ from one another.
@@ -91,9 +91,9 @@ def optimum(requests: Sequence[Triple], memory: int) -> int:
     return least(0, tuple(sorted(requests)), (), 0)
 
 
-def worst(n: int, memory: int, latest: int = 0) -> list[Worst]:
+def worst(n: int, memory: int, latest: int = 0) -> list[WorstCase]:
     """Return each policy's first worst case over all instances and request orders."""
-    found: dict[str, Worst] = {}
+    found: dict[str, WorstCase] = {}
     for requests in multisets(n, memory, latest):
         least = optimum(requests, memory)
         for order in dict.fromkeys(permutations(requests)):
@@ -102,5 +102,5 @@ def worst(n: int, memory: int, latest: int = 0) -> list[Worst]:
                 tel = run_policy(policies()[name], instance).tel
                 best = found.get(name)
                 if best is None or tel * best.optimum > best.tel * least:
-                    found[name] = Worst(name, n, memory, latest, tel, least, order)
+                    found[name] = WorstCase(name, n, memory, latest, tel, least, order)
     return list(found.values())

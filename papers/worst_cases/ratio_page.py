@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from matplotlib.patches import Rectangle
 
-from instances.worst_case_rows import Worst, worst_of_each
+from instances.worst_case_rows import WorstCase, worst_of_each
 from papers.worst_cases.exhaustive import POLICIES, left_out
 from reports import markdown
-from reports.figures.style import COLOURS, INK, drawing
+from reports.figures.figure_parts import COLOURS, INK, drawing
 from reports.markdown import pipe_table
 
 _HEAD = """\
@@ -43,7 +43,7 @@ _PARTS = (
 _LARGEST_ALPHA = 0.65
 
 
-def page_text(rows: Sequence[Worst]) -> str:
+def page_text(rows: Sequence[WorstCase]) -> str:
     """Return the page: policies by worst ratio, ratios by size, and policies left out."""
     parts = [_HEAD]
     for place, (title, slug, about) in enumerate(_PARTS):
@@ -64,13 +64,13 @@ def page_text(rows: Sequence[Worst]) -> str:
     return markdown.page_text("Exact worst cases on small instances", [*parts, "".join(lines)])
 
 
-def _line(row: Worst) -> list[str]:
+def _line(row: WorstCase) -> list[str]:
     named = [f"({s}, {o})" if not row.latest else f"({a}, {s}, {o})" for a, s, o in row.requests]
     ratio = f"{float(row.ratio):.4f} = {row.tel}/{row.optimum}"
     return [f"`{row.policy}`", ratio, f"M = {row.memory}", ", ".join(named)]
 
 
-def _by_size(rows: Sequence[Worst], ranked: Sequence[str]) -> str:
+def _by_size(rows: Sequence[WorstCase], ranked: Sequence[str]) -> str:
     arrivals = any(row.latest for row in rows)
     ratios = {(row.policy, row.size): f"{float(row.ratio):.3f}" for row in rows}
     sizes = sorted({row.size for row in rows})
@@ -82,7 +82,7 @@ def _by_size(rows: Sequence[Worst], ranked: Sequence[str]) -> str:
     return pipe_table(heads, lines)
 
 
-def figures(rows: Sequence[Worst]) -> dict[str, str]:
+def figures(rows: Sequence[WorstCase]) -> dict[str, str]:
     """Return the two heat maps as SVG, by the stem of their file."""
     return {
         slug: heat_map([row for row in rows if (row.latest > 0) == bool(place)])
@@ -90,7 +90,7 @@ def figures(rows: Sequence[Worst]) -> dict[str, str]:
     }
 
 
-def heat_map(rows: Sequence[Worst]) -> str:
+def heat_map(rows: Sequence[WorstCase]) -> str:
     """Draw each policy's worst ratio over n and M, the best policy first."""
     ranked = worst_of_each(rows, arrivals=bool(rows[0].latest))
     largest = max(float(row.ratio) for row in rows)

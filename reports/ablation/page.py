@@ -16,12 +16,12 @@ from kvopt.store.row_files import ExportError
 from kvopt.store.row_files import read_rows as stored_rows
 from kvopt.suites import read_suite
 from kvopt.suites.suite import SWITCHES
-from reports.figures.style import drawing
+from reports.figures.figure_parts import drawing
 from reports.formulas import shifted_geometric_mean
 from reports.freshness import origin_text, stale_rows, to_be_stated
 from reports.markdown import page_text, pipe_table, table_text
 from reports.table import Column, Table
-from support.command import CHECK_OPTION, Command, CommandOptions
+from support.click_command import CHECK_OPTION, Command, CommandOptions
 from support.generated_files import regenerate
 from support.json_files import write_text
 

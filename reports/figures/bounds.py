@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS
-from reports.figures.style import COLOURS, INK, Drawing, drawing
-from reports.run_traces import long_trace
+from reports.figures.figure_parts import COLOURS, INK, Drawing, drawing
+from reports.gaps_over_time import long_trace
 
 BOUNDS_NOTE = (
     "UB, the least TEL, and LB, the largest bound, that any stored run had after so many of its "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from reports.figures import style
+from reports.figures import figure_parts
 from reports.formulas import profile
-from reports.profiles import Common
+from reports.profiles import SharedCosts
 
 _POINTS = 160
 #: Share of the axis between two ticks at least.
@@ -14,7 +14,9 @@ _LEAST_APART = 0.05
 _TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 
 
-def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> style.Drawing | None:
+def profile_figure(
+    common: SharedCosts, quantity: str, least_range: float = 1.5
+) -> figure_parts.Drawing | None:
     """Return the profiles over a logarithmic axis of τ, None without anything to compare.
 
     The methods with the largest area under their curve are coloured, at most ten. The ratios are
@@ -29,11 +31,11 @@ def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> s
     values = profile(ratios, list(taus))
     areas = values.mean()
     order = sorted(values.columns, key=lambda name: (-areas[name], name))
-    shown = order[: style.MOST_CURVES]
-    with style.drawing(8.6, 4.2, slim=True) as made:
+    shown = order[: figure_parts.MOST_CURVES]
+    with figure_parts.drawing(8.6, 4.2, slim=True) as made:
         axes = made.figure.subplots()
         curves = {name: (taus, values[name].to_numpy()) for name in order}
-        style.draw_curves(axes, curves, shown, steps=True)
+        figure_parts.draw_curves(axes, curves, shown, steps=True)
         axes.set(xscale="log", xlim=(1.0, end))
         ticks: list[float] = []
         for tick in (each for each in _TICKS if each <= end):
@@ -44,6 +46,6 @@ def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> s
         label = f"τ: {quantity} at most τ times the best"
         axes.set(ylim=(-0.02, 1.02), xlabel=label, ylabel="share of instances")
         axes.minorticks_off()
-        style.percent_axis(axes.yaxis)
-        style.add_legend(made.figure, [axes], len(order) - len(shown))
+        figure_parts.percent_axis(axes.yaxis)
+        figure_parts.add_legend(made.figure, [axes], len(order) - len(shown))
     return made

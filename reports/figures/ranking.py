@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from reports.boards import Board
-from reports.figures.style import COLOURS, Drawing, drawing, short_name
+from reports.figures.figure_parts import COLOURS, Drawing, drawing, short_name
+from reports.policy_boards import Board
 from reports.table import Column, Table, write_column, write_share
 
 #: The beginning of the slugs of table and figure.

@@ -6,14 +6,14 @@ from typing import Any
 
 import pandas as pd
 
-from reports.figures import style
+from reports.figures import figure_parts
 from serving.slo import Slo
 
 #: Columns in panels, with their titles.
 _PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
 
 
-def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Drawing:
+def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> figure_parts.Drawing:
     """Return the mean latency over the rate, and right of it goodput, or without an SLO mean TTFT.
 
     The table has rows of ``serving.rate_sweep.rate_sweep``; seeds are averaged, bars show their
@@ -26,14 +26,14 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
         for each in (groups.mean(numeric_only=True), groups.std(numeric_only=True))
     )
     order = means.groupby("method")["ael_s"].mean().sort_values().index.tolist()
-    of_method, shown_names = dict(tuple(means.groupby("method"))), style.with_base(order)
+    of_method, shown_names = dict(tuple(means.groupby("method"))), figure_parts.with_base(order)
 
     def spread_of(column: str) -> dict[str, pd.Series]:
         return {str(name): each[column] for name, each in spreads.groupby("method")}
 
-    with style.drawing(10.2, 4.2) as made:
+    with figure_parts.drawing(10.2, 4.2) as made:
         left, right = panels = made.figure.subplots(1, 2)
-        style.add_title(made.figure, title)
+        figure_parts.add_title(made.figure, title)
         bound = means.groupby("rate")["bound_ael_s"].max().dropna()
         if len(bound):
             _shade(left, bound, 1e-9)
@@ -43,7 +43,7 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
         if "goodput" in means:
             title, column = f"goodput (requests/s), {slo}", "goodput"
             rates = sorted(means["rate"].unique())
-            look = {"color": style.INK, "alpha": 0.45, "dashes": (1, 1), "linewidth": 1.2}
+            look = {"color": figure_parts.INK, "alpha": 0.45, "dashes": (1, 1), "linewidth": 1.2}
             right.plot(rates, rates, **look, label="offered")
             bound = means.groupby("rate")["bound_goodput"].max().dropna()
             if len(bound):
@@ -53,42 +53,42 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
                 right.set_ylim(top=top)
         for axes, shown in ((left, "ael_s"), (right, column)):
             curves = {str(name): (each["rate"], each[shown]) for name, each in of_method.items()}
-            style.draw_curves(axes, curves, shown_names, spread_of(shown))
+            figure_parts.draw_curves(axes, curves, shown_names, spread_of(shown))
             axes.set(xlabel="rate (requests/s)", xlim=(0, None))
-        style.log_axis(left)
+        figure_parts.log_axis(left)
         left.set(title="mean end-to-end latency (s)")
         right.set(title=title, ylim=(0, 1.04 * right.get_ylim()[1]))
-        style.add_legend(made.figure, panels, len(order) - len(shown_names))
+        figure_parts.add_legend(made.figure, panels, len(order) - len(shown_names))
     return made
 
 
 def _shade(axes: Any, bound: pd.Series, end: float) -> None:
     """Draw a bound over the rates, and shade the side that no schedule reaches."""
     y = bound.to_numpy(dtype=float)
-    look = {"color": style.INK, "marker": "s", "markersize": 3, "linewidth": 1.4}
+    look = {"color": figure_parts.INK, "marker": "s", "markersize": 3, "linewidth": 1.4}
     axes.plot(bound.index, y, **look, label="no schedule is beyond")
-    axes.fill_between(bound.index, y, end, color=style.INK, alpha=0.1, linewidth=0)
+    axes.fill_between(bound.index, y, end, color=figure_parts.INK, alpha=0.1, linewidth=0)
 
 
-def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
+def pareto_figure(runs: pd.DataFrame, title: str) -> figure_parts.Drawing:
     """Return p99 TTFT and p99 TPOT of ``serving.capacity_search`` runs over the output throughput.
 
     Further right and lower is better; a rate is a point.
     """
     names = list(dict.fromkeys(runs["method"]))
-    shown = style.with_base(names)
+    shown = figure_parts.with_base(names)
     runs = runs.sort_values("rate")
-    with style.drawing(10.2, 4.0) as made:
+    with figure_parts.drawing(10.2, 4.0) as made:
         panels = made.figure.subplots(1, len(_PANELS))
-        style.add_title(made.figure, title)
+        figure_parts.add_title(made.figure, title)
         for axes, (column, name) in zip(panels, _PANELS.items(), strict=True):
             seconds = runs[column].astype(float) / 1000
             groups = runs.assign(seconds=seconds).groupby("method", sort=False)
             curves = {
                 str(method): (each["output_throughput"], each["seconds"]) for method, each in groups
             }
-            style.draw_curves(axes, {each: curves[each] for each in names}, shown)
-            style.log_axis(axes)
+            figure_parts.draw_curves(axes, {each: curves[each] for each in names}, shown)
+            figure_parts.log_axis(axes)
             axes.set(title=name, xlabel="output tokens a second", xlim=(0, None))
-        style.add_legend(made.figure, panels[:1], len(names) - len(shown))
+        figure_parts.add_legend(made.figure, panels[:1], len(names) - len(shown))
     return made

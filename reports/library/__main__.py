@@ -10,7 +10,7 @@ import click
 import pandas as pd
 
 from kvopt.best_known import RegistryError, known_values, read_registry
-from kvopt.best_known.entry import Registry
+from kvopt.best_known.registry_entry import Registry
 from kvopt.best_known.registry_folder import stale_proofs
 from kvopt.store import StoreError
 from kvopt.store.location import store_files
@@ -23,7 +23,7 @@ from reports.markdown import sentence_text
 from reports.page_parts import Part
 from reports.report_folder import check_place, write_files
 from reports.tables.library_values import family_table, library_table
-from support.command import (
+from support.click_command import (
     CHECK_OPTION,
     QUIET_OPTION,
     Command,
@@ -32,9 +32,9 @@ from support.command import (
     option,
 )
 from support.generated_files import regenerate
-from support.output_files import OutputError
-from support.text import plural
-from support.usage import UsageError
+from support.message_text import plural
+from support.output_checks import OutputError
+from support.usage_errors import UsageError
 
 FOLDER = Path(__file__).parent
 _PROGRAM = "python -m reports.library"

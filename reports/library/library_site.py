@@ -10,14 +10,14 @@ import pandas as pd
 
 from instances.instance_files import format_instance, instance_document
 from instances.instance_names import FOLDER as INSTANCES
-from kvopt.best_known.entry import Registry
-from kvopt.best_known.known_instances import LibraryInstance, WithLadder, library_by_hash
+from kvopt.best_known.known_instances import LibraryInstance, LibraryWithLadder, library_by_hash
+from kvopt.best_known.registry_entry import Registry
 from kvopt.best_known.registry_files import proof_file
 from kvopt.best_known.registry_folder import stale_proofs
 from reports import html
 from reports.library.sentence import runs, stale_of, state
-from reports.page_parts import Links, ReportPage, Words
-from reports.pages.picture import Documents
+from reports.page_parts import Links, PageWords, ReportPage
+from reports.pages.instance_pictures import Documents
 from reports.pages.report_pages import report_pages, slugs
 from reports.report_folder import FolderKind
 from reports.stored_results import Results
@@ -59,7 +59,7 @@ def library_pages(
     page gets any more; the widest gaps come first.  ``above`` is as in
     :class:`reports.page_parts.ReportPage`.
     """
-    library = WithLadder(library_by_hash())
+    library = LibraryWithLadder(library_by_hash())
     table = library_table(registry)
     slug_of = page_slugs(table)
     table, texts = _with_files(table, slug_of, library)
@@ -81,7 +81,7 @@ def library_pages(
         pictures,
         command="reports.library",
     )
-    words = Words((state(table), stale_of(registry, len(stale_proofs(registry)))), notes=())
+    words = PageWords((state(table), stale_of(registry, len(stale_proofs(registry)))), notes=())
     index = ReportPage(
         "kvopt: the library",
         (table, words),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from kvopt.best_known.entry import NO_METHODS, Proof, Registry, Value
+from kvopt.best_known.registry_entry import NO_METHODS, EntryValue, OptimumProof, Registry
 from reports.freshness import age_text, origin
 from reports.nightly.night_rows import typed
 from reports.table import Table
 from reports.tables.library_values import CLASSES
-from reports.verdict_sentences import Name, Sentence
-from support.text import plural
+from reports.verdict_sentences import RowName, Sentence
+from support.message_text import plural
 
 #: Columns of a run's origin; the registry knows no machines.
 _ORIGIN = ("git_commit", "finished_utc", "total_seconds", "solver", "cpu", "cores", "python")
@@ -33,7 +33,7 @@ def state(table: Table) -> Sentence:
         return Sentence((f"{closed}.",))
     rest = f"{closed}. Open: {len(still):,}, with a gap of {100 * still.mean():.1f} % on average "
     widest = f"and {100 * still.max():.1f} % at most ("
-    return Sentence((rest, widest, Name(table.frame["instance"].iloc[0]), ")."))
+    return Sentence((rest, widest, RowName(table.frame["instance"].iloc[0]), ")."))
 
 
 def runs(registry: Registry) -> Sentence:
@@ -42,7 +42,7 @@ def runs(registry: Registry) -> Sentence:
         (entry.instance, each.method, each.seed, each.date, each.seconds): each
         for entry in registry.instances
         for each in (entry.upper, entry.lower, entry.certified, *entry.proofs)
-        if isinstance(each, Value) and each.method not in NO_METHODS
+        if isinstance(each, EntryValue) and each.method not in NO_METHODS
     }
     lines = [
         (each.git_commit, f"{each.date}T", each.seconds, each.solver) for each in found.values()
@@ -50,7 +50,7 @@ def runs(registry: Registry) -> Sentence:
     return origin(typed(pd.DataFrame(lines, columns=list(_ORIGIN[:4])), _ORIGIN), "Runs")
 
 
-def proofs(registry: Registry) -> list[Proof]:
+def proofs(registry: Registry) -> list[OptimumProof]:
     """Return all runs that proved an optimum."""
     return [proof for entry in registry.instances for proof in entry.proofs]
 
@@ -58,5 +58,5 @@ def proofs(registry: Registry) -> list[Proof]:
 def stale_of(registry: Registry, stale: int) -> Sentence:
     """Return how many proofs are stale, and the command that evaluates the rest."""
     age = age_text(len(proofs(registry)), stale, "proof")
-    command = Name("kvopt best-known --check")
+    command = RowName("kvopt best-known --check")
     return Sentence((age, " ", command, " evaluates schedules and certificates anew."))

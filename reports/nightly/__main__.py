@@ -27,11 +27,11 @@ from reports.report_folder import (
     report_files,
     write_files,
 )
-from support.checkout import ROOT, require_checkout
-from support.command import CHECK_OPTION, Command, CommandOptions, option
+from support.click_command import CHECK_OPTION, Command, CommandOptions, option
 from support.generated_files import regenerate
-from support.output_files import OutputError
-from support.usage import UsageError
+from support.output_checks import OutputError
+from support.project_root import ROOT, require_checkout
+from support.usage_errors import UsageError
 
 FOLDER = Path(__file__).parent
 ROWS = "rows.csv"

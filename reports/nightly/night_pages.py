@@ -15,7 +15,7 @@ from reports.nightly.night_rows import TIMING
 from reports.page_parts import Part, ReportFigure, ReportPage
 from reports.stored_results import BestKnown, Results
 from reports.table import Table
-from support.text import plural
+from support.message_text import plural
 
 #: The place of the main result in the README.
 _RESULT = re.compile(r"(<!-- main result[^>]*-->\n).*?(<!-- end -->\n)", re.DOTALL)

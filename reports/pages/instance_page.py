@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 
 from instances.time_unit import TimeUnit, unit_of
-from reports.pages.lines import PageLines
-from reports.pages.picture import Picture
+from reports.best_references import CERTIFIED, Contradiction
+from reports.pages.instance_pictures import Picture
+from reports.pages.page_lines import PageLines
 from reports.per_instance import spread_note
 from reports.prepared_rows import MARK_NOTE
-from reports.references import CERTIFIED, Contradiction
 from reports.table import KINDS, Column, Table, columns, written
-from reports.tables.listed import run_columns
+from reports.tables.instance_lines import run_columns
 from schedules.evidence import CONSTRUCTION, STANDINGS
 
 #: Runs on one page.

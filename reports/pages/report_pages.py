@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
-from reports.figures.style import try_drawing
+from reports.figures.figure_parts import try_drawing
 from reports.page_parts import ReportFigure
 from reports.pages.instance_page import InstancePage, make_page
-from reports.pages.lines import PageLines
-from reports.pages.picture import STORED, Documents, Losing, Picture, draw_pictures
+from reports.pages.instance_pictures import STORED, Documents, LosingPolicy, Picture, draw_pictures
+from reports.pages.page_lines import PageLines
 from reports.stored_results import Results
 from reports.table import WORST_ON, Table
 from reports.verdict_sentences import Sentence
@@ -116,12 +116,13 @@ def report_pages(
     return made
 
 
-def _losing(own: pd.DataFrame) -> list[Losing]:
+def _losing(own: pd.DataFrame) -> list[LosingPolicy]:
     """Return the policies that UB betters: the first, the last and those evenly between."""
     places = np.linspace(0, len(own) - 1, min(len(own), MOST_LOSING)).round().astype(int)
     lines = own.iloc[places][["label", "key", "tel", "upper"]].itertuples(index=False, name=None)
     return [
-        Losing(label, key, (int(tel) - int(upper)) / int(tel)) for label, key, tel, upper in lines
+        LosingPolicy(label, key, (int(tel) - int(upper)) / int(tel))
+        for label, key, tel, upper in lines
     ]
 
 

@@ -16,7 +16,7 @@ from instances.instance_names import find_instance
 from kvopt.best_known import known_values
 from schedules.schedule_files import read_schedule
 from schedules.schedule_picture import pair_picture, picture_image
-from support.command import Generated, generating_command
+from support.click_command import Generated, generating_command
 
 FOLDER = Path(__file__).parent
 INSTANCE, POLICY = "example_3_1", "mc-sf"

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from reports.boards import Board, standings
 from reports.formulas import SHIFT_SECONDS, shifted_geometric_mean
 from reports.per_instance import family_mean, spread_note
+from reports.policy_boards import Board, standings
 from reports.prepared_rows import MARK_NOTE
 from reports.table import WORST_ON, Column, Table, columns, write_column, write_ratio, write_share
 from schedules.gap import gaps

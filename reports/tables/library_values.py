@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from instances import Instance
-from kvopt.best_known.entry import Certified, Entry, Registry
-from kvopt.best_known.known_instances import WithLadder, library_by_hash
+from kvopt.best_known.known_instances import LibraryWithLadder, library_by_hash
+from kvopt.best_known.registry_entry import CertifiedBound, Registry, RegistryEntry
 from kvopt.best_known.registry_files import RegistryError, certificate_path, schedule_path
 from reports.table import Column, Table, columns
 from schedules.gap import gaps
@@ -44,7 +44,7 @@ def library_table(registry: Registry) -> Table:
     Columns file, schedule and certificate are paths below ``instances/``; the certificate is that
     of the bound in the column ``certified``.  ``sha`` is the instance's hash.
     """
-    library = WithLadder(library_by_hash())
+    library = LibraryWithLadder(library_by_hash())
     unknown = [each.instance for each in registry.instances if each.sha256 not in library]
     if unknown:
         raise RegistryError(f"{unknown[0]}: the library has no instance of this hash")
@@ -89,7 +89,7 @@ def bar(share: float) -> str:
     return _PARTS[8] * full + _PARTS[part].strip()
 
 
-def _line(entry: Entry, instance: Instance) -> dict[str, object]:
+def _line(entry: RegistryEntry, instance: Instance) -> dict[str, object]:
     upper, lower = entry.upper, entry.lower
     return {
         "n": entry.n,
@@ -101,7 +101,9 @@ def _line(entry: Entry, instance: Instance) -> dict[str, object]:
         "file": entry.file,
         "schedule": schedule_path(entry.instance),
         "certificate": certificate_path(entry.instance),
-        "kind": f"certified ({lower.certificate})" if isinstance(lower, Certified) else lower.kind,
+        "kind": f"certified ({lower.certificate})"
+        if isinstance(lower, CertifiedBound)
+        else lower.kind,
         "certified": entry.certified.value,
         "upper": upper.value,
         "upper_by": upper.by,

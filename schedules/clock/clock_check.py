@@ -8,10 +8,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from instances import Instance
-from schedules.clock.runs import RequestRun, runs_of
+from schedules.clock.request_runs import RequestRun, runs_of
 from schedules.schedule import Chunks, Clock, Schedule
 from schedules.verdict import Verdict, malformed
-from support.text import integer_text
+from support.message_text import integer_text
 
 
 def wrong_clock(instance: Instance, schedule: Schedule) -> Verdict | None:

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from instances import Instance
 from instances.batch_time import NANOSECONDS, BatchTime, BatchTimeError, parse_batch_time
-from schedules.clock.runs import RequestRun, runs_of
+from schedules.clock.request_runs import RequestRun, runs_of
 from schedules.schedule import Schedule
 from schedules.verdict import Verdict, malformed
-from support.text import integer_text
+from support.message_text import integer_text
 
 
 class ReplayError(ValueError):

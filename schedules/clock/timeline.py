@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from instances.batch_time import BatchTime
 from instances.instance import Instance
 from schedules.clock.replay import Replay, replay_schedule
-from schedules.clock.runs import RequestRun
+from schedules.clock.request_runs import RequestRun
 from schedules.schedule import Schedule
 
 Ints = NDArray[np.int64]
@@ -26,7 +26,7 @@ MOST_ROUNDS = 20_000_000
 
 
 @dataclass(frozen=True)
-class Rounds:
+class RoundArrays:
     """Every round, in arrays of one entry a round."""
 
     #: Nanoseconds.
@@ -79,7 +79,7 @@ class Timeline:
     #: The times between two tokens of one request (nanoseconds), and how often each occurs.
     gaps: Ints
     gap_counts: Ints
-    rounds: Rounds
+    rounds: RoundArrays
 
     @property
     def latencies(self) -> Ints:
@@ -116,7 +116,7 @@ def make_timeline(instance: Instance, schedule: Schedule) -> Timeline:
     ends_of_requests = np.array([of_request[-1].end for of_request in played.runs])
     complete = np.cumsum(np.bincount(ends_of_requests, minlength=count + 1))[:count]
     waiting, held = arrived - complete - running, _held(schedule, runs, count)
-    rounds = Rounds(begins, durations, running, waiting, held, *sums)
+    rounds = RoundArrays(begins, durations, running, waiting, held, *sums)
     gaps, counts = _gaps(played.runs, rounds.ends)
     _, first_begins, first_tokens, completions, evictions, recomputed = np.array(
         played.requests, dtype=np.int64

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from instances.batch_time import MOST_PICOSECONDS, PICOSECONDS_PER_MS, BatchTime, BatchTimeError
-from support.text import printable
+from support.message_text import printable
 
 #: Decimal numbers in ASCII digits, of a length that costs nothing to read.
 _NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,2})?", re.IGNORECASE)
@@ -17,7 +17,7 @@ _INTEGER = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
-class Option:
+class BatchTimeOption:
     """Option of a model: a name, the text of its default, its meaning."""
 
     name: str
@@ -31,7 +31,7 @@ class BatchTimeKind:
 
     name: str
     build: Callable[[Any], BatchTime]
-    options: tuple[Option, ...] = ()
+    options: tuple[BatchTimeOption, ...] = ()
     takes_file: bool = False
     summary: str = field(default="", compare=False)
 

@@ -14,16 +14,19 @@ from functools import cache
 
 from instances.batch_time import BatchTime, BatchTimeError
 from serving.batch_time import kinds
-from serving.batch_time.batch_time_kind import BatchTimeKind, Option, whole
+from serving.batch_time.batch_time_kind import BatchTimeKind, BatchTimeOption, whole
 from serving.deployments import GPUS, DeploymentError, engine_limits, known
+from support.message_text import did_you_mean, find_name, printable, unknown_name
 from support.module_objects import find_module_objects
-from support.text import did_you_mean, find_name, printable, unknown_name
 
 DEFAULT = "llama2-70b-2xa100"
 #: Longest text of a batch time; a path may be long.
 _LONGEST = 4000
 _BEHIND = re.compile(r"(?:\s+on\s+([^\s()]+))?(?:\s+with\s+([^()]+?))?\s*$", re.IGNORECASE)
-_LIMITS = (Option("running", "0", "requests at a time"), Option("budget", "0", "tokens a round"))
+_LIMITS = (
+    BatchTimeOption("running", "0", "requests at a time"),
+    BatchTimeOption("budget", "0", "tokens a round"),
+)
 
 
 @cache
@@ -75,7 +78,7 @@ def limited(model: BatchTime, running: int, budget: int) -> BatchTime:
     return replace(model, name=name, running=running, budget=budget)
 
 
-def _options(what: str, options: Sequence[Option], inside: str) -> dict[str, str]:
+def _options(what: str, options: Sequence[BatchTimeOption], inside: str) -> dict[str, str]:
     """Return the text of every option, by position or name, or its default."""
     known = {option.name: option for option in options}
     given: dict[str, str] = {}

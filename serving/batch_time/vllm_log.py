@@ -14,7 +14,7 @@ from pathlib import Path
 
 from instances.batch_time import BatchTimeError
 from support.input_files import read_text
-from support.text import printable
+from support.message_text import printable
 
 OPTION = "--enable-logging-iteration-details"
 _ROUND = re.compile(

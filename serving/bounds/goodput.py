@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from instances import Instance, Request
 from instances.batch_time import NANOSECONDS, BatchTime
-from serving.bounds.loads import PICOSECONDS, Room, alone, not_covered, work
+from serving.bounds.loads import PICOSECONDS, RoundRoom, alone, not_covered, work
 from serving.slo import Slo
 
 Ints = NDArray[np.int64]
@@ -94,7 +94,7 @@ def demands(
 def _works(instance: Instance, batch_time: BatchTime, *, first: bool = False) -> list[int]:
     """Return the work of each request, or of its first token, in nanoseconds, rounded down."""
     made = map(_first_token, instance.requests) if first else instance.requests
-    room = Room(instance.memory)
+    room = RoundRoom(instance.memory)
     unit = room.size * PICOSECONDS
     return [min(work(each, room, batch_time) // unit, _LARGEST) for each in made]
 

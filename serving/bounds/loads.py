@@ -22,7 +22,7 @@ PICOSECONDS = 1000
 
 
 @dataclass(frozen=True)
-class Room:
+class RoundRoom:
     """Room of a round: the sum of :meth:`held` over its requests is at most :attr:`size`.
 
     A request that makes token j holds s + j tokens at the end, or s + j − 1 as an engine counts,
@@ -57,8 +57,8 @@ def not_covered(instance: Instance, batch_time: BatchTime) -> str:
     Proof.  Let a request that kept j − 1 tokens prefill H = s + j − 1 of them anew, in chunks or
     whole, instead of one decode step with H tokens held.  Let x(H) be how much more load that is.
     Where x ≥ 0 a round charges it no less than for the decode step, which counts H tokens as well
-    (:class:`Room`), and the time alone is no less.  x is convex and x(0) ≤ 0, so x ≥ 0 at the least
-    H that occurs is x ≥ 0 at every larger one.
+    (:class:`RoundRoom`), and the time alone is no less.  x is convex and x(0) ≤ 0, so x ≥ 0 at the
+    least H that occurs is x ≥ 0 at every larger one.
     """
     tokens = 1 + min((each.prompt for each in instance.requests if each.output > 1), default=0)
     if batch_time.prefill_load(tokens) >= least_decode_load(instance, batch_time):
@@ -105,7 +105,7 @@ def alone_bound(instance: Instance, batch_time: BatchTime) -> int:
     return sum(alone(request, batch_time) for request in instance.requests)
 
 
-def work(request: Request, room: Room, batch_time: BatchTime) -> int:
+def work(request: Request, room: RoundRoom, batch_time: BatchTime) -> int:
     """Return loads and share of the bases of a request (picoseconds), times the room's size."""
     prompt, steps = request.prompt, request.output - 1
     loads = batch_time.prefill_load(prompt) + batch_time.decode_load(prompt + 1, steps)
@@ -113,7 +113,7 @@ def work(request: Request, room: Room, batch_time: BatchTime) -> int:
     return batch_time.base * held + room.size * loads
 
 
-def work_bound(instance: Instance, batch_time: BatchTime, room: Room | None = None) -> int:
+def work_bound(instance: Instance, batch_time: BatchTime, room: RoundRoom | None = None) -> int:
     """Return a lower bound on the total latency (nanoseconds) from the work of each request.
 
     Proof.  Let a round charge each request its share of the room, as a share of the base, and its
@@ -125,7 +125,7 @@ def work_bound(instance: Instance, batch_time: BatchTime, room: Room | None = No
     among schedules that work on several at once.  All times are multiplied by the room's size and
     1000, so that they are integers.  The default room has M tokens.
     """
-    room = room or Room(instance.memory)
+    room = room or RoundRoom(instance.memory)
     unit = room.size * PICOSECONDS
     times = instance.arrival_times.tolist()
     order = sorted(range(len(instance)), key=times.__getitem__)

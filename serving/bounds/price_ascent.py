@@ -1,11 +1,11 @@
 """The search for the prices of the bound in seconds: ascent on the dual, on finer and finer knots.
 
-A found certificate counts only after ``serving.bounds.certificate`` has evaluated it, so nothing
-here needs a proof.  For given values of the tokens, weights of the first tokens, prices of memory
-and of sharing (v, π, m, e there), the least machine price y is computed knot by knot; the bound is
-concave in v, m and e.  The ascent scales each coordinate by the running size of its gradient
-(Kingma and Ba, 2015) and keeps the mean of its last points.  It also moves along price curves that
-the values of all requests follow, since these directions are long.
+A found certificate counts only after ``serving.bounds.seconds_certificate`` has evaluated it, so
+nothing here needs a proof.  For given values of the tokens, weights of the first tokens, prices of
+memory and of sharing (v, π, m, e there), the least machine price y is computed knot by knot; the
+bound is concave in v, m and e.  The ascent scales each coordinate by the running size of its
+gradient (Kingma and Ba, 2015) and keeps the mean of its last points.  It also moves along price
+curves that the values of all requests follow, since these directions are long.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.exact import SAFE, largest_denominator
+from formulations.lagrangian.exact_integers import SAFE, largest_denominator
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
-from serving.bounds.certificate import (
+from serving.bounds.loads import PICOSECONDS, RoundRoom, least_decode_load
+from serving.bounds.rough_schedule import RoughSchedule, guide, work_prices
+from serving.bounds.seconds_certificate import (
     PLACES,
     ROOT_BITS,
     WEIGHTS,
-    PartRates,
-    RateCertificate,
+    PartCertificate,
     RateCertificateError,
-    evaluate_rates,
-    read_rate_certificate,
+    SecondsCertificate,
+    evaluate_seconds_certificate,
+    read_seconds_certificate,
 )
-from serving.bounds.guide import Guide, guide, work_prices
-from serving.bounds.loads import PICOSECONDS, Room, least_decode_load
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,10 +63,10 @@ _FINEST = 1 << 12
 def best_rates(
     instance: Instance,
     batch_time: BatchTime,
-    room: Room,
+    room: RoundRoom,
     deadline: float,
-    begin: Sequence[PartRates] = (),
-) -> Iterator[RateCertificate]:
+    begin: Sequence[PartCertificate] = (),
+) -> Iterator[SecondsCertificate]:
     """Yield certificates of prices, each evaluated, until a deadline (``time.monotonic``).
 
     The search begins at the prices ``begin`` of parts that hold all requests, if given.  It yields
@@ -118,7 +118,7 @@ def load_kernel() -> None:
     """Compile the kernel, or load it, before the time of the ascent begins."""
     two = tuple(Request(i, i, 1, 2 + i) for i in range(2))
     instance = Instance("two", 9, two, time_unit="second")
-    batch_time, room = parse_batch_time("affine"), Room(instance.memory)
+    batch_time, room = parse_batch_time("affine"), RoundRoom(instance.memory)
     table, hint = _Table(instance, batch_time, room), guide(instance, batch_time, room)
     search = _Ascent(table, hint, _knots(table, hint, 8))
     search.dual(search.first_point())
@@ -130,7 +130,7 @@ class _Table:
     Times and loads in picoseconds, times since the first arrival.
     """
 
-    def __init__(self, instance: Instance, batch_time: BatchTime, room: Room) -> None:
+    def __init__(self, instance: Instance, batch_time: BatchTime, room: RoundRoom) -> None:
         times, outputs = instance.arrival_times, instance.outputs
         self.start = int(times.min())
         self.arrivals: Ints = times - times.min()
@@ -183,7 +183,7 @@ class _Table:
         return found
 
 
-def _knots(table: _Table, hint: Guide, count: int) -> Ints:
+def _knots(table: _Table, hint: RoughSchedule, count: int) -> Ints:
     """Return about ``count`` knots (nanoseconds since the first arrival) near the events."""
     ends = (hint.ends / PICOSECONDS).astype(np.int64) - table.start
     last = int(max(ends.max() * 1.05, table.arrivals.max())) + 1
@@ -237,7 +237,7 @@ class _Dual:
 class _Ascent:
     """The dual on given knots (nanoseconds since the first arrival)."""
 
-    def __init__(self, table: _Table, hint: Guide, knots: Ints) -> None:
+    def __init__(self, table: _Table, hint: RoughSchedule, knots: Ints) -> None:
         self.table, self.knots = table, knots
         self.times: Floats = knots.astype(np.float64) * PICOSECONDS
         self.begins = np.searchsorted(knots, table.arrivals, side="right") - 1
@@ -281,12 +281,12 @@ class _Ascent:
         point.values[:] -= self._followed(point)
         return point
 
-    def joined_point(self, parts: Sequence[PartRates]) -> _Point:
+    def joined_point(self, parts: Sequence[PartCertificate]) -> _Point:
         """Return the start with the prices of parts, which add up."""
         found = self.first_point()
         found.sharing[:] = 0
         for part in parts:
-            own, chosen = read_rate_certificate(part.certificate), list(part.requests)
+            own, chosen = read_seconds_certificate(part.certificate), list(part.requests)
             knots = (np.array(own.knots, dtype=np.float64) - self.table.start) * PICOSECONDS
             rows = (own.machine, own.memory, own.sharing)
             y, m, e = (np.interp(self.times, knots, row, left=0, right=0) for row in rows)
@@ -335,7 +335,7 @@ class _Ascent:
         self, values: Floats, weights: Floats, splits: Floats, memory: Floats, sharing: Floats
     ) -> _Dual:
         """Return the bound of v, π, β, m and e (picoseconds) and its derivatives."""
-        from serving.bounds.rate_kernels import machine_prices  # loads the compiler
+        from serving.bounds.seconds_kernels import machine_prices  # loads the compiler
 
         table, found = self.table, _Dual(len(self.times), values.shape)
         machine_prices(
@@ -407,8 +407,8 @@ class _Ascent:
 
 
 def _certificate(
-    instance: Instance, batch_time: BatchTime, room: Room, search: _Ascent, point: _Point
-) -> RateCertificate | None:
+    instance: Instance, batch_time: BatchTime, room: RoundRoom, search: _Ascent, point: _Point
+) -> SecondsCertificate | None:
     """Return a point as a certificate in integers, with its value; None if it proves nothing."""
     table = search.table
     parts = np.where(table.others > 0, np.rint(point.weights * WEIGHTS), WEIGHTS)
@@ -431,7 +431,7 @@ def _certificate(
         return tuple(row.astype(np.int64).tolist())
 
     rows = zip(values.astype(np.int64).tolist(), table.others.tolist(), strict=True)
-    certificate = RateCertificate(
+    certificate = SecondsCertificate(
         kind="rates",
         value=0,
         batch_time=batch_time.name,
@@ -448,7 +448,7 @@ def _certificate(
         values=tuple(tuple(row if others else row[:1]) for row, others in rows),
     )
     try:
-        value = evaluate_rates(instance, certificate)
+        value = evaluate_seconds_certificate(instance, certificate)
     except RateCertificateError:
         return None
     return replace(certificate, value=value) if value else None

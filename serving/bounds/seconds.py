@@ -7,15 +7,19 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
+from formulations.bounds.bound_result import BoundResult, Reporter
 from formulations.bounds.computed_bound import ComputedBound
-from formulations.bounds.outcome import Bound, Reporter
 from formulations.valid.idle_gaps import chosen_of, gaps
 from instances import Instance
 from instances.batch_time import BatchTime
 from serving.batch_time import DEFAULT, read_batch_time
-from serving.bounds.certificate import PartRates, RateCertificate, rate_certificate_document
-from serving.bounds.loads import Room, alone, alone_bound, work_bound
+from serving.bounds.loads import RoundRoom, alone, alone_bound, work_bound
 from serving.bounds.price_ascent import best_rates
+from serving.bounds.seconds_certificate import (
+    PartCertificate,
+    SecondsCertificate,
+    rate_certificate_document,
+)
 
 #: Requests of a window, first and then.  Windows by arrival are priced one by one: large ones take
 #: many steps, and small ones do not see waiting for the window before.
@@ -45,10 +49,11 @@ def bound_in_seconds(
 ) -> SecondsBound:
     """Return the best certified bound by the deadline (``time.monotonic``); report improvements.
 
-    Proofs: :mod:`serving.bounds.loads` (without a deadline), :mod:`serving.bounds.certificate` for
-    prices, and :mod:`formulations.valid.idle_gaps` for sums over parts between idle gaps, and over
-    windows of at most :data:`WINDOWS` requests.  With ``running`` it holds for schedules whose
-    rounds process no more requests.  Arrivals in rounds raise a ValueError.
+    Proofs: :mod:`serving.bounds.loads` (without a deadline),
+    :mod:`serving.bounds.seconds_certificate` for prices, and :mod:`formulations.valid.idle_gaps`
+    for sums over parts between idle gaps, and over windows of at most :data:`WINDOWS` requests.
+    With ``running`` it holds for schedules whose rounds process no more requests.  Arrivals in
+    rounds raise a ValueError.
     """
     if instance.time_unit != "second":
         raise ValueError(
@@ -58,7 +63,7 @@ def bound_in_seconds(
     # The bound is proved in each room; this one has the most work.
     each = instance.memory / max(running, 1)
     seats = {int(part * each) for part in _SEATS} if running else {0}
-    rooms = [Room(instance.memory, running, seat) for seat in sorted(seats)]
+    rooms = [RoundRoom(instance.memory, running, seat) for seat in sorted(seats)]
     room = max(rooms, key=lambda room: work_bound(instance, batch_time, room))
     first = _without_search(instance, batch_time, room)
     best = first[0]
@@ -71,17 +76,19 @@ def bound_in_seconds(
     return SecondsBound(best.value, rate_certificate_document(best), sources)
 
 
-def _without_search(instance: Instance, batch_time: BatchTime, room: Room) -> list[RateCertificate]:
+def _without_search(
+    instance: Instance, batch_time: BatchTime, room: RoundRoom
+) -> list[SecondsCertificate]:
     text, of_room = batch_time.name, (room.running, room.seat)
     return [
-        RateCertificate("alone", alone_bound(instance, batch_time), text, *of_room),
-        RateCertificate("work", work_bound(instance, batch_time, room), text, *of_room),
+        SecondsCertificate("alone", alone_bound(instance, batch_time), text, *of_room),
+        SecondsCertificate("work", work_bound(instance, batch_time, room), text, *of_room),
     ]
 
 
 def _searched(
-    instance: Instance, batch_time: BatchTime, room: Room, deadline: float
-) -> Iterator[RateCertificate]:
+    instance: Instance, batch_time: BatchTime, room: RoundRoom, deadline: float
+) -> Iterator[SecondsCertificate]:
     """Yield certificates of small windows, then of large ones from the prices of the small."""
     times = [alone(request, batch_time) for request in instance.requests]
     parts = gaps(instance.arrival_times.tolist(), times)
@@ -90,7 +97,7 @@ def _searched(
     plans = [(large, deadline)]
     if len(small) > len(large):
         plans.insert(0, (small, now + SMALL_SHARE * (deadline - now)))
-    begin: Sequence[PartRates] = ()
+    begin: Sequence[PartCertificate] = ()
     for groups, until in plans:
         if len(groups) == 1:
             yield from best_rates(instance, batch_time, room, until, begin)
@@ -111,10 +118,10 @@ def _windows(groups: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
 def _sums(
     instance: Instance,
     batch_time: BatchTime,
-    room: Room,
+    room: RoundRoom,
     groups: Sequence[Sequence[int]],
     deadline: float,
-) -> Generator[RateCertificate, None, Sequence[PartRates]]:
+) -> Generator[SecondsCertificate, None, Sequence[PartCertificate]]:
     """Yield sums over parts until the deadline, now and then; small parts are priced first.
 
     The only request of a part keeps its bound alone.  The prices of all parts are returned, or
@@ -125,15 +132,19 @@ def _sums(
         max(_without_search(part, batch_time, room), key=lambda each: each.value) for part in parts
     ]
     #: The best prices of each part, also below another source.
-    rates: list[RateCertificate | None] = [None] * len(groups)
+    rates: list[SecondsCertificate | None] = [None] * len(groups)
 
-    def of_groups(found: Iterable[RateCertificate]) -> tuple[PartRates, ...]:
+    def of_groups(found: Iterable[SecondsCertificate]) -> tuple[PartCertificate, ...]:
         pairs = zip(groups, found, strict=True)
-        return tuple(PartRates(tuple(each), rate_certificate_document(own)) for each, own in pairs)
+        return tuple(
+            PartCertificate(tuple(each), rate_certificate_document(own)) for each, own in pairs
+        )
 
-    def added_up() -> RateCertificate:
+    def added_up() -> SecondsCertificate:
         value = sum(own.value for own in best)
-        return RateCertificate("parts", value, batch_time.name, room.running, parts=of_groups(best))
+        return SecondsCertificate(
+            "parts", value, batch_time.name, room.running, parts=of_groups(best)
+        )
 
     several = [k for k, part in enumerate(parts) if len(part) > 1]
     still = sum(len(parts[k]) for k in several)
@@ -162,11 +173,13 @@ def compute_bound(
     report: Reporter,
     batch_time: BatchTime | None = None,
     **options: Any,
-) -> Bound:
+) -> BoundResult:
     """Return :func:`bound_in_seconds`, by default with the default batch time."""
     del options
     found = bound_in_seconds(instance, batch_time or read_batch_time(DEFAULT), deadline, report)
-    return Bound(found.value, None, expected_starts=None, objective=None, rates=found.certificate)
+    return BoundResult(
+        found.value, None, expected_starts=None, objective=None, rates=found.certificate
+    )
 
 
 FORMULATION = ComputedBound(name="bound-seconds", compute=compute_bound, time_unit="second")

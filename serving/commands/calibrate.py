@@ -15,12 +15,12 @@ from instances.instance_names import find_instance
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import MethodError, read_method
 from serving.calibration import calibrated, simulate
-from serving.deployments import EngineSettings
+from serving.deployments import RecordedSettings
 from serving.metrics import PERCENTILES, latencies, spreads
-from serving.traces.arguments import TRACE_OPTIONS, trace_options
-from serving.traces.reading import read_input
-from support.command import Command, CommandOptions, argument, option
-from support.usage import UsageError
+from serving.traces.read_trace import read_input
+from serving.traces.trace_arguments import TRACE_OPTIONS, trace_options
+from support.click_command import Command, CommandOptions, argument, option
+from support.usage_errors import UsageError
 
 
 @click.command(
@@ -71,7 +71,7 @@ def main(options: CommandOptions) -> int:
     return 0
 
 
-def _engine(settings: EngineSettings) -> str:
+def _engine(settings: RecordedSettings) -> str:
     """Return vLLM's scheduler with the limits of a file, by default of the GPU."""
     limits = {"block": settings.block, "budget": settings.budget, "running": settings.running}
     return f"vllm-v1({','.join(f'{name}={value}' for name, value in limits.items() if value)})"

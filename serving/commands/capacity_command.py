@@ -17,7 +17,7 @@ from kvopt.store.row_files import frame_csv
 from serving.bounds.loads import not_covered
 from serving.capacity_search import Probe, capacity, stability_rate
 from serving.commands.deployment_arguments import deploy
-from serving.commands.workload import (
+from serving.commands.shared_parts import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
     EXIT_OK,
@@ -29,12 +29,12 @@ from serving.commands.workload import (
     write_results,
 )
 from serving.commands.workload_arguments import CAPACITY
-from support.command import CommandOptions
-from support.text import plural
-from support.usage import UsageError
+from support.click_command import CommandOptions
+from support.message_text import plural
+from support.usage_errors import UsageError
 
 if TYPE_CHECKING:
-    from reports.figures.style import Drawing
+    from reports.figures.figure_parts import Drawing
 
 _SHOWN = {
     "throughput": ("req/s", 1.0),

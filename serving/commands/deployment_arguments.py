@@ -21,9 +21,9 @@ from serving.batch_time_choice import (
 from serving.deployments import GPUS, MODELS, Deployment, DeploymentError, deployment
 from serving.slo import read_slo
 from serving.traces import TraceReport
-from serving.traces.reading import is_trace
-from support.command import CommandOptions, join_options, option
-from support.usage import UsageError
+from serving.traces.read_trace import is_trace
+from support.click_command import CommandOptions, join_options, option
+from support.usage_errors import UsageError
 
 BATCH_TIME_OPTION = option(
     "--batch-time", "TEXT", f"how long rounds take (default: {DEFAULT})", completion.clocks

@@ -12,8 +12,8 @@ import click
 from serving.commands.deployment_arguments import DEPLOYMENT_OPTIONS, named_deployment
 from serving.deployments import engine_limits
 from serving.kv_memory import GB, GIB, KvMemory, on_the_published
-from support.command import Command, CommandOptions, option
-from support.usage import UsageError, read_integer
+from support.click_command import Command, CommandOptions, option
+from support.usage_errors import UsageError, read_integer
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(GB|GiB|MiB)?", re.ASCII)
 _UNITS = {None: GB, "GB": GB, "GiB": GIB, "MiB": GIB // 1024}

@@ -12,7 +12,7 @@ from kvopt.methods.grammar import read_methods
 from kvopt.store.row_files import frame_csv
 from serving.best_bound import coverage, percent_left
 from serving.commands.deployment_arguments import deploy
-from serving.commands.workload import (
+from serving.commands.shared_parts import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
     EXIT_OK,
@@ -26,13 +26,13 @@ from serving.commands.workload import (
 )
 from serving.commands.workload_arguments import RATES
 from serving.rate_sweep import of_methods, rate_sweep, read_rates
-from support.command import CommandOptions
-from support.usage import UsageError, complain
+from support.click_command import CommandOptions
+from support.usage_errors import UsageError, complain
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reports.figures.style import Drawing
+    from reports.figures.figure_parts import Drawing
 
 _SHOWN = {
     "ael_s": "E2EL s",

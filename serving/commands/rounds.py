@@ -8,10 +8,10 @@ from instances.batch_time import BatchTimeError
 from serving.batch_time import read_batch_time
 from serving.batch_time.kinds.fitted import UnfitError
 from serving.batch_time.vllm_log import read_log
-from support.command import Command, CommandOptions, argument, option
+from support.click_command import Command, CommandOptions, argument, option
 from support.json_files import write_text
-from support.output_files import OutputError, check_outputs
-from support.text import plural
+from support.message_text import plural
+from support.output_checks import OutputError, check_outputs
 
 
 @click.command(

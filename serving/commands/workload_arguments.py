@@ -12,8 +12,8 @@ from kvopt.methods.grammar import OF_ANSWER
 from kvopt.project_paths import DEFAULT_STORE
 from serving.commands.deployment_arguments import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS, SLO_OPTION
 from serving.slo import read_slo
-from serving.traces.arguments import TRACE_OPTIONS
-from support.command import argument, join_options, option
+from serving.traces.trace_arguments import TRACE_OPTIONS
+from support.click_command import argument, join_options, option
 
 _CAPACITY_METHODS = "vllm-v1,las,swf"
 _TIME_LIMIT = f"of a run (default: {TIME_LIMIT:g})"

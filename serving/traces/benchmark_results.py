@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from serving.deployments import EngineSettings
-from serving.traces.numbers import Numbers, nanoseconds
-from serving.traces.options import TraceOptions
-from serving.traces.reader import Reader, Rows, make_rows
-from serving.traces.report import Reason
-from serving.traces.stream import TraceStream
-from support.text import printable
+from serving.deployments import RecordedSettings
+from serving.traces.exact_times import TimeNumbers, nanoseconds
+from serving.traces.format_reader import FormatReader, TraceRows, make_rows
+from serving.traces.trace_options import TraceOptions
+from serving.traces.trace_report import SkipReason
+from serving.traces.trace_stream import TraceStream
+from support.message_text import printable
 
 
 class TimedRequest(NamedTuple):
@@ -32,7 +32,7 @@ class TimedRequest(NamedTuple):
     start: int | None
     first: int | None
     last: int | None
-    reason: Reason = Reason.NONE
+    reason: SkipReason = SkipReason.NONE
 
     @property
     def untimed(self) -> bool:
@@ -40,12 +40,12 @@ class TimedRequest(NamedTuple):
         return self.first is None or self.last is None or not 0 <= self.first <= self.last
 
 
-class ResultReader(Reader):
+class ResultReader(FormatReader):
     """Reads a whole file of results; ``start`` names the start of a request in the file."""
 
     start: str
 
-    def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
+    def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[TraceRows]:
         """Yield all rows at once, sorted by start; if one has a first token, all should."""
         requests, settings = self.read(stream, options.run)
         if not requests:
@@ -57,7 +57,7 @@ class ResultReader(Reader):
         numbers, prompts, outputs, starts, firsts, lasts, reasons = zip(*ordered, strict=True)
         timed, streamed = starts[0] is not None, any(firsts)
         if streamed:
-            untimed = Reason.NO_TIMES
+            untimed = SkipReason.NO_TIMES
             reasons = tuple(untimed if x.untimed and not x.reason else x.reason for x in ordered)
         found = make_rows(numbers, starts if timed else None, prompts, outputs, reasons)
         if streamed:
@@ -71,7 +71,7 @@ class ResultReader(Reader):
     @abstractmethod
     def read(
         self, stream: TraceStream, run: int | None
-    ) -> tuple[list[TimedRequest], EngineSettings]:
+    ) -> tuple[list[TimedRequest], RecordedSettings]:
         """Return a run's requests in the file's order, and the engine's settings."""
 
 
@@ -98,7 +98,7 @@ def text_at(record: Any, *keys: str) -> str:
     return printable(str(value), 60) if plain else ""
 
 
-def time_between(start: int, value: Any, unit: Numbers) -> int | None:
+def time_between(start: int, value: Any, unit: TimeNumbers) -> int | None:
     """Return the nanoseconds from a start to a written time; None if it is no time."""
     try:
         end = nanoseconds(value, unit.nanoseconds)

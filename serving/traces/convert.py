@@ -10,13 +10,13 @@ import click
 from instances.generate import format_listing, write_out
 from instances.instance_files import InstanceFileError, format_instance
 from instances.instance_names import find_instance
-from serving.traces.arguments import TRACE_OPTIONS, trace_options
 from serving.traces.formats import formats
-from serving.traces.reading import read_input
-from support.command import Command, CommandOptions, argument, option
-from support.output_files import OutputError, check_outputs
+from serving.traces.read_trace import read_input
+from serving.traces.trace_arguments import TRACE_OPTIONS, trace_options
+from support.click_command import Command, CommandOptions, argument, option
+from support.output_checks import OutputError, check_outputs
 from support.progress import count_progress
-from support.usage import UsageError
+from support.usage_errors import UsageError
 
 
 @click.command(

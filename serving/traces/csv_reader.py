@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from serving.traces.options import TraceOptions
-from serving.traces.reader import LengthsReader, Rows
-from serving.traces.report import Reason
-from serving.traces.stream import LONGEST_TEXT, TraceStream
-from support.text import printable
+from serving.traces.format_reader import LengthsReader, TraceRows
+from serving.traces.trace_options import TraceOptions
+from serving.traces.trace_report import SkipReason
+from serving.traces.trace_stream import LONGEST_TEXT, TraceStream
+from support.message_text import printable
 
 _CHUNK = 20_000
 
@@ -27,8 +27,8 @@ class TableReader(LengthsReader):
         """Return the columns of the header."""
         return set(header_of(head))
 
-    def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
-        """Yield the rows; see :class:`serving.traces.reader.Reader`."""
+    def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[TraceRows]:
+        """Yield the rows; see :class:`serving.traces.format_reader.FormatReader`."""
         del options
         for numbers, columns in columns_of(stream, self.expects):
             for name, column in columns.items():
@@ -36,7 +36,9 @@ class TableReader(LengthsReader):
                     stream.refuse("the header stands here again", numbers[column.index(name)])
             rows = self.rows_of(stream, numbers, columns)
             if self.failures:
-                rows.reasons[(rows.outputs == 0) & (rows.reasons == Reason.NONE)] = Reason.FAILED
+                rows.reasons[(rows.outputs == 0) & (rows.reasons == SkipReason.NONE)] = (
+                    SkipReason.FAILED
+                )
             yield rows
 
 

@@ -13,10 +13,10 @@ from formulations.bounds.patterns import PatternPricing
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
 from formulations.dp.backward import WindowResult, search
-from formulations.dp.levels import SearchLimits
-from formulations.dp.network import network
+from formulations.dp.backward_sweep import SearchLimits
+from formulations.dp.priced_network import network
 from formulations.lagrangian.state_prices import PriceTable
-from formulations.valid.states import searchable_states
+from formulations.valid.running_states import searchable_states
 from instances import Instance
 from instances.families.am1 import generate
 from tests.benchmarks.timing import seconds

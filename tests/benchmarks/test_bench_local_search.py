@@ -7,7 +7,7 @@ import time
 import numpy as np
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from heuristics.list_search import Search, by_volume, columns_of
+from heuristics.list_search import ListSearch, by_volume, columns_of
 from heuristics.simulator import run_in_order
 from instances.families import mix80_20
 
@@ -23,7 +23,7 @@ def test_tokens_where_starts_are_dense_against_ends_everywhere(benchmark: Benchm
     starts = np.array(run_in_order(instance, order, "volumes").starts, np.int64)
 
     def walking(*, by_ends: bool) -> tuple[float, int]:
-        search = Search(columns_of(instance), instance.memory, starts, seed=0)
+        search = ListSearch(columns_of(instance), instance.memory, starts, seed=0)
         assert len(search._trial.tokens) > 0
         if by_ends:
             search._trial = search._trial._replace(tokens=np.zeros(0, np.int32))

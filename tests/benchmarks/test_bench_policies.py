@@ -11,7 +11,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS
 from heuristics.round_driver import EndlessLoopError
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance, Request
 from instances.families.chat_lognormal import generate
 from kvopt.methods.grammar import read_method
@@ -47,7 +47,7 @@ def _compare(benchmark: BenchmarkFixture, call: str, instance: Instance) -> None
     """Run a policy with exact predictions, and note its TEL over that of ``svf``."""
     read = read_method(call).call
     assert read is not None
-    arguments = read.policy, instance, Setting(read.values, PREDICTIONS["exact"])
+    arguments = read.policy, instance, RunSetting(read.values, PREDICTIONS["exact"])
     try:
         schedule = benchmark.pedantic(run_policy, arguments, rounds=5, warmup_rounds=1)
     except EndlessLoopError as error:

@@ -11,7 +11,7 @@ import pytest
 
 from heuristics import admission
 from heuristics.policy_registry import policies
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance
 from instances.batch_time import parse_batch_time
 from instances.families.chat import generate
@@ -46,7 +46,7 @@ def test_real_time_against_unit_rounds(policy: str, benchmark: Any) -> None:
     n = 10_000 if benchmark.enabled else 150
     timed = trace(n)
     rounds = in_rounds(timed)
-    setting = Setting(batch_time=parse_batch_time("llama2-70b-2xa100"))
+    setting = RunSetting(batch_time=parse_batch_time("llama2-70b-2xa100"))
     admission.compile_kernels()
     schedule = benchmark.pedantic(
         run_policy, (policies()[policy], timed, setting), rounds=3, warmup_rounds=1

@@ -14,9 +14,9 @@ from instances import Instance, Request
 from kvopt.executors.local import run_local
 from kvopt.methods.grammar import read_methods
 from kvopt.runs.row_columns import Record
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from kvopt.store import Store
-from kvopt.suites import Section, file_source
+from kvopt.suites import SuiteSection, file_source
 from kvopt.sweeps.contradictions import alarms, run_summaries
 from kvopt.sweeps.plan import plan
 from schedules import make_schedule
@@ -36,7 +36,7 @@ def test_overhead_per_run(jobs: int, benchmark: Any, tmp_path: Path) -> None:
     """What a run takes beyond its method's own time, process and imports included."""
     paths = write_small(tmp_path, 20 if benchmark.enabled else 1)
     sources = tuple(file_source(path) for path in paths)
-    tasks = plan([Section("", sources, read_methods(["svf,a-min"]))])
+    tasks = plan([SuiteSection("", sources, read_methods(["svf,a-min"]))])
 
     def sweep() -> list[Record]:
         return [finished.record for finished in run_local(tasks, jobs)]
@@ -78,7 +78,7 @@ def _put_one(store: Store) -> None:
         store.put(finished)
 
 
-def _rows(count: int) -> Iterator[Finished]:
+def _rows(count: int) -> Iterator[FinishedRun]:
     """Yield runs of 500 instances, twenty methods and ten seeds, with short traces."""
     for number in range(count):
         instance, method = number % 500, number // 500 % 20
@@ -96,4 +96,4 @@ def _rows(count: int) -> Iterator[Finished]:
             versions={"python": "3.11.7", "numpy": "2.0.0"},
             command=["evaluate.py", "nightly"],
         )
-        yield Finished(row, _SCHEDULE)
+        yield FinishedRun(row, _SCHEDULE)

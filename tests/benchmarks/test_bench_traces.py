@@ -29,7 +29,7 @@ LEAST_RATIO = 0.02
 _CODE = """
 import json, re, sys, time
 from serving.traces import TraceOptions
-from serving.traces.reading import read_trace
+from serving.traces.read_trace import read_trace
 started = time.perf_counter()
 instance, report = read_trace(sys.argv[1], TraceOptions(memory=16_492))
 seconds = time.perf_counter() - started

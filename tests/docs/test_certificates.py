@@ -13,7 +13,7 @@ import pytest
 
 from instances.instance_files import instance_document
 from instances.instance_names import FOLDER
-from kvopt.best_known.known_instances import WithLadder, library_by_hash
+from kvopt.best_known.known_instances import LibraryWithLadder, library_by_hash
 from kvopt.best_known.registry_files import certificate_path, read_registry
 from tests.docs.pages import ROOT, blocks
 
@@ -42,7 +42,7 @@ def check(
 
 def _proofs() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     """Return instance and certificate of each entry whose certificate has prices."""
-    registry, library = read_registry(), WithLadder(library_by_hash())
+    registry, library = read_registry(), LibraryWithLadder(library_by_hash())
     assert registry is not None
     found = {}
     for entry in registry.instances:

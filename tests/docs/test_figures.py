@@ -31,9 +31,9 @@ from serving.bounds.seconds import SMALL_SHARE, WINDOWS
 from serving.commands.capacity_command import main as capacity_command
 from serving.deployments import GPUS, MODELS, coefficients
 from serving.kv_memory import LLAMA2_70B_2XA100
-from serving.steadiness import LEAST, TOLERANCE
-from serving.traces import csv_reader, records
-from serving.waiting import HARDLY
+from serving.sustained_runs import LEAST, TOLERANCE
+from serving.traces import csv_reader, json_readers
+from serving.waiting_requests import HARDLY
 from tests.docs.pages import PAGES, ROOT, shown
 
 _WORDS = [
@@ -185,7 +185,7 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
         _token_read,
     ),
     ("docs/traces.md", r"([\d,]+) rows of a CSV", lambda: [csv_reader._CHUNK]),
-    ("docs/traces.md", r"([\d,]+) of JSON", lambda: [records._CHUNK]),
+    ("docs/traces.md", r"([\d,]+) of JSON", lambda: [json_readers._CHUNK]),
     ("kvopt/suites/README.md", r"\| (\d+) \| ([\d.]+) hours, `--jobs 1` \|", _open_hours),
     (
         "kvopt/suites/README.md",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from formulations.dp.forward import Pass, search
-from formulations.lagrangian.starts import StartCosts, certified_costs
+from formulations.dp.forward import ForwardPass, search
+from formulations.lagrangian.priced_starts import StartCosts, certified_costs
 from formulations.valid.windows import start_windows
 from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
 
 
-def pass_of(instance: Instance, width: int, costs: StartCosts | None = None, **means: Any) -> Pass:
+def pass_of(
+    instance: Instance, width: int, costs: StartCosts | None = None, **means: Any
+) -> ForwardPass:
     """Return a pass of the search; without costs no price is paid."""
     known = run_policy(policies()["fcfs"], instance)
     windows = start_windows(instance, known.tel)

@@ -6,10 +6,10 @@ import random
 
 import numpy as np
 
-from formulations.dp.levels import SearchLimits
-from formulations.dp.network import Ints, Network, network
-from formulations.dp.paths import Paths, entries, priced, starts_of
-from formulations.dp.relaxation import Evaluated, Relaxation
+from formulations.dp.backward_sweep import SearchLimits
+from formulations.dp.priced_network import Ints, PricedNetwork, network
+from formulations.dp.state_relaxation import EvaluatedMultipliers, StateRelaxation
+from formulations.dp.sweep_paths import SweepPaths, entries, priced, starts_of
 from formulations.lagrangian.state_prices import PriceTable
 from instances import Instance
 from schedules import check_schedule, make_schedule
@@ -73,7 +73,7 @@ def one_case(seed: int) -> tuple[int, int, int]:
     assert found.bound <= optimum, seed
     multipliers = random_multipliers(rng, len(found.kinds.counts))
     below = optimum + rng.randint(1, 4)
-    relaxed = Relaxation(found, below)
+    relaxed = StateRelaxation(found, below)
     whole = relaxed.evaluate(multipliers, below - 1, UNLIMITED)
     assert whole.bound is not None
     assert whole.bound <= optimum, seed
@@ -91,7 +91,7 @@ def one_case(seed: int) -> tuple[int, int, int]:
 
 
 def _check_narrowed(
-    relaxed: Relaxation, multipliers: Ints, target: int, optimum: int, rng: random.Random
+    relaxed: StateRelaxation, multipliers: Ints, target: int, optimum: int, rng: random.Random
 ) -> None:
     """A window that becomes narrower proves what one of its width does, or what a path says."""
     told: list[tuple[int, int]] = []
@@ -111,10 +111,14 @@ def _check_narrowed(
 
 
 def _check_path(
-    instance: Instance, found: Network, whole: Evaluated, multipliers: Ints, optimum: int
+    instance: Instance,
+    found: PricedNetwork,
+    whole: EvaluatedMultipliers,
+    multipliers: Ints,
+    optimum: int,
 ) -> None:
     """A least path has the length that was told, and is optimal where it is a schedule."""
-    paths: Paths | None = whole.paths
+    paths: SweepPaths | None = whole.paths
     if whole.least is None:
         return
     assert paths is not None

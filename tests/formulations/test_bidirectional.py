@@ -12,10 +12,10 @@ import pytest
 
 from formulations.dp import forward
 from formulations.dp.bidirectional import completion_bounds
-from formulations.dp.network import Ints, Network, network
-from formulations.dp.relaxation import Relaxation
+from formulations.dp.priced_network import Ints, PricedNetwork, network
 from formulations.dp.state_bounds import CompletionBounds
 from formulations.dp.state_kernels import completion_bound
+from formulations.dp.state_relaxation import StateRelaxation
 from formulations.valid.windows import start_windows
 from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
@@ -28,7 +28,7 @@ from tests.oracles.brute_force import brute_force_optimum, schedules_up_to
 from tests.tiers import a_few
 
 
-def _drawn(seed: int, size: int) -> tuple[Instance, int, Network, Ints, random.Random]:
+def _drawn(seed: int, size: int) -> tuple[Instance, int, PricedNetwork, Ints, random.Random]:
     """Return an instance, a TEL above its optimum, and random prices and multipliers."""
     rng = random.Random(seed)
     instance = random_instance(rng)
@@ -57,7 +57,7 @@ def test_no_schedule_is_below_its_completion_bounds(part: int) -> None:
     seen = met = 0
     for seed in range(30 * part, 30 * part + 30):
         instance, below, under, multipliers, _ = _drawn(seed, 4)
-        relaxed = Relaxation(under, below)
+        relaxed = StateRelaxation(under, below)
         bounds = completion_bounds(relaxed, multipliers, below - 1, 500, UNLIMITED)
         assert bounds is not None, seed
         whole = relaxed.evaluate(multipliers, below - 1, UNLIMITED).bound
@@ -87,7 +87,7 @@ def test_a_pass_with_completion_bounds_keeps_the_optimum(
         if under.bound >= known.tel:
             assert known.tel == optimum, seed
             continue
-        relaxed = Relaxation(under, known.tel)
+        relaxed = StateRelaxation(under, known.tel)
         last = max(start_windows(instance, known.tel).latest)
         bounds = completion_bounds(relaxed, multipliers, known.tel - 1, last, UNLIMITED)
         assert (bounds is None) == (
@@ -133,8 +133,8 @@ from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from formulations.dp import bidirectional
 from kvopt.engines import search as engine
-from kvopt.engines.job import Job
-from kvopt.runs.events import BoundProved, Report, ScheduleFound
+from kvopt.engines.job import EngineJob
+from kvopt.runs.events import BoundProved, EventReport, ScheduleFound
 from tests.formulations.relaxed import random_instance
 
 engine.LOOK_SECONDS, engine.EVALUATIONS = 0.0, 0
@@ -163,13 +163,13 @@ for seed in range(2000, 2000 + int(sys.argv[3])):
         passes_up_to=-1.0, turn_seconds=turn, first_width=first, next_share=share
     )
     events = []
-    job = Job(
+    job = EngineJob(
         instance, "search", bidirectional.FORMULATION, False, time.monotonic() + 60, 1, 0,
         list(known.starts), known.tel, options={"options": tuned},
     )
     widths.clear()
     del proved[1:]
-    engine.solve(job, Report(events.append))
+    engine.solve(job, EventReport(events.append))
     after = int((instance.outputs - instance.arrivals).sum())
     tels = [sum(each.starts) + after for each in events if isinstance(each, ScheduleFound)]
     bounds = [each.value for each in events if isinstance(each, BoundProved)]
@@ -230,9 +230,9 @@ _FULL = """
 import random, re, sys
 from pathlib import Path
 import numpy as np
-from formulations.dp.levels import Limits
-from formulations.dp.network import network
-from formulations.dp.relaxation import Relaxation
+from formulations.dp.backward_sweep import SearchLimits
+from formulations.dp.priced_network import network
+from formulations.dp.state_relaxation import StateRelaxation
 from instances import Instance, Request
 from tests.formulations.relaxed import random_prices
 
@@ -241,8 +241,8 @@ def swept(memory):
     instance = Instance("full", memory, requests)
     under = network(instance, random_prices(random.Random(1), instance))
     multipliers = np.full(len(under.kinds.counts), -20 * under.unit)
-    limits = Limits(int(sys.argv[1]), 1e8, lambda: False)
-    return Relaxation(under, 13).sweep(multipliers, 12, limits, lambda t, level: 0).reason
+    limits = SearchLimits(int(sys.argv[1]), 1e8, lambda: False)
+    return StateRelaxation(under, 13).sweep(multipliers, 12, limits, lambda t, level: 0).reason
 
 def peak():
     told = Path("/proc/self/status").read_text().expandtabs(1)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.lagrangian.prices import certify_prices, evaluate_prices
-from formulations.lagrangian.starts import start_costs
+from formulations.lagrangian.price_bound import certify_prices, evaluate_prices
+from formulations.lagrangian.priced_starts import start_costs
 from formulations.mip import ilp_with_cuts
-from formulations.valid.groups import exclusive_groups, window_groups
-from formulations.valid.separation import forbidden_differences, overflows, separation
-from formulations.valid.volumes import lane_bound, volume_bound
+from formulations.valid.start_distances import forbidden_differences, overflows, separation
+from formulations.valid.volume_bounds import lane_bound, volume_bound
+from formulations.valid.window_groups import exclusive_groups, window_groups
 from formulations.valid.windows import start_windows
 from instances import Instance
 from schedules import check_schedule, make_schedule

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from formulations.bounds.bundle import Bundle, Cut, Floats, proximal_step
+from formulations.bounds.proximal_bundle import Bundle, Cut, Floats, proximal_step
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 40])
@@ -16,8 +16,8 @@ def test_no_point_is_better_than_a_step(
     size: int, cuts: int, length: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Run to the end, what its weights promise at most is what its point reaches."""
-    monkeypatch.setattr("formulations.bounds.bundle.MISSING", 1e-9)
-    monkeypatch.setattr("formulations.bounds.bundle.INCOMPLETE", 1e-9)
+    monkeypatch.setattr("formulations.bounds.proximal_bundle.MISSING", 1e-9)
+    monkeypatch.setattr("formulations.bounds.proximal_bundle.INCOMPLETE", 1e-9)
     rng = np.random.default_rng([size, cuts, int(1000 * length)])
     slopes = rng.integers(-3, 4, (cuts, size)).astype(float)
     constants = rng.random(cuts) * rng.choice([1.0, 1000.0])

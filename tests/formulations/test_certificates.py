@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate_evaluation import (
     evaluate_certificate,
     shrink_certificate,
@@ -23,10 +22,11 @@ from formulations.certificates.certificate_file import (
     price_certificate,
     read_certificate,
 )
-from formulations.lagrangian.prices import certify_prices
-from formulations.lagrangian.starts import start_costs
-from formulations.valid.groups import window_groups
-from formulations.valid.volumes import volume_bound
+from formulations.certificates.reader_budget import CertificateError
+from formulations.lagrangian.price_bound import certify_prices
+from formulations.lagrangian.priced_starts import start_costs
+from formulations.valid.volume_bounds import volume_bound
+from formulations.valid.window_groups import window_groups
 from instances import Instance, Request
 from instances.families import families
 from kvopt.best_known.registry_files import read_certificate_file

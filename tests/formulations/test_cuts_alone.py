@@ -17,9 +17,9 @@ import formulations.valid.windows as from_volumes
 from formulations.cp import _windows as plain
 from formulations.dp.forward import search
 from formulations.formulation_registry import RELAXED, formulations
-from formulations.lagrangian.starts import start_costs
-from formulations.valid.groups import exclusive_groups, window_groups
-from formulations.valid.volumes import completion_bounds
+from formulations.lagrangian.priced_starts import start_costs
+from formulations.valid.volume_bounds import completion_bounds
+from formulations.valid.window_groups import exclusive_groups, window_groups
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, read_instance
 from kvopt.methods.option_values import format_formulation

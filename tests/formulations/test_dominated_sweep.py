@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.certificates import budget as limits
+from formulations.certificates import reader_budget as limits
 from formulations.certificates import sweep_filter as backward_filter
 from formulations.certificates import sweep_kernels as backward_kernels
-from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import (
     Certificate,
@@ -21,6 +20,7 @@ from formulations.certificates.certificate_file import (
     read_certificate,
     sweep_certificate,
 )
+from formulations.certificates.reader_budget import CertificateError
 from formulations.certificates.sweep_tables import PricedStates
 from instances import Instance, Request
 from tests.formulations.relaxed import random_instance

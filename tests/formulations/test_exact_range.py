@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.fluid import fluid_prices, likely_horizon
-from formulations.bounds.pricing import Pricing, request_classes
+from formulations.bounds.fluid_limit import fluid_prices, likely_horizon
+from formulations.bounds.pricing import ClassPricing, request_classes
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import price_certificate, read_certificate
 from formulations.dp import state_kernels
 from formulations.dp.state_bounds import price_tables, scaled_prices
-from formulations.lagrangian import prices as prices_module
-from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator
-from formulations.lagrangian.prices import certify_prices, evaluate_prices
-from formulations.lagrangian.starts import certified_costs, start_costs
-from formulations.valid.groups import WindowGroup, window_groups
-from formulations.valid.states import running_states, searchable_states
-from formulations.valid.volumes import volume_bound
+from formulations.lagrangian import price_bound as prices_module
+from formulations.lagrangian.exact_integers import SAFE, exact_sum, largest_denominator
+from formulations.lagrangian.price_bound import certify_prices, evaluate_prices
+from formulations.lagrangian.priced_starts import certified_costs, start_costs
+from formulations.valid.running_states import running_states, searchable_states
+from formulations.valid.volume_bounds import volume_bound
+from formulations.valid.window_groups import WindowGroup, window_groups
 from instances import Instance, Request
 from instances.instance import MAX_ARRIVAL, MAX_TOKENS
 from tests.kernel_parts import from_python
@@ -244,7 +244,7 @@ def test_volumes_beyond_64_bits() -> None:
     # In the fluid limit they are through one after the other, so all wait at first.
     prices = fluid_prices(instance, classes, 10)
     assert prices[1] == pytest.approx(40 / MAX_TOKENS, rel=1e-6)
-    assert Pricing(instance, classes, 10, 1).constant == 40 * (MAX_TOKENS - 1)
+    assert ClassPricing(instance, classes, 10, 1).constant == 40 * (MAX_TOKENS - 1)
 
 
 def test_useless_prices_cost_nothing() -> None:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from formulations.certificates import budget as limits
 from formulations.certificates import price_evaluation as certificate_prices
-from formulations.certificates.budget import CertificateError, ReaderBudget, TooLongError
+from formulations.certificates import reader_budget as limits
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
-from formulations.lagrangian.exact import SAFE
-from formulations.lagrangian.starts import start_costs
-from formulations.valid.groups import Occupancy, WindowGroup
+from formulations.certificates.reader_budget import CertificateError, ReaderBudget, TooLongError
+from formulations.lagrangian.exact_integers import SAFE
+from formulations.lagrangian.priced_starts import start_costs
+from formulations.valid.window_groups import WindowGroup, WindowMember
 from instances import Instance, Request
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instance_of
@@ -36,7 +36,7 @@ def test_windows_that_begin_after_the_start_hide_no_start(most: int) -> None:
     only, two starts would pay 98·10⁶ each: 12 + 12 + 196·10⁶ − 100·10⁶ = 96,000,024.
     """
     prices = [0] * 10 + [10**6]
-    members = [Occupancy(0, -9, 10), Occupancy(1, -9, 10)]
+    members = [WindowMember(0, -9, 10), WindowMember(1, -9, 10)]
     for groups in ([[members[0]], [members[1]]], [members]):
         document = {
             "kind": "prices",

@@ -9,9 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from formulations.certificates import budget as limits
 from formulations.certificates import price_evaluation as certificate_prices
-from formulations.certificates.budget import CertificateError, ReaderBudget, TooLongError
+from formulations.certificates import reader_budget as limits
 from formulations.certificates.certificate_evaluation import (
     evaluate_certificate,
     refusal_of_length,
@@ -23,10 +22,11 @@ from formulations.certificates.certificate_file import (
     price_certificate,
     read_certificate,
 )
-from formulations.lagrangian.exact import SAFE
+from formulations.certificates.reader_budget import CertificateError, ReaderBudget, TooLongError
+from formulations.lagrangian.exact_integers import SAFE
+from formulations.lagrangian.price_bound import certify_prices, evaluate_prices
 from formulations.lagrangian.priced_rows import PricedRow
-from formulations.lagrangian.prices import certify_prices, evaluate_prices
-from formulations.valid.lookahead import LookAheadRow
+from formulations.valid.lookahead_row import LookAheadRow
 from instances import Instance
 from tests.engine_batch import solve_batch
 from tests.formulations.relaxed import random_instance

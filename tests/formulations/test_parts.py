@@ -10,18 +10,22 @@ from typing import Any
 
 import pytest
 
-from formulations.certificates import budget as limits
-from formulations.certificates.budget import CertificateError, ReaderBudget, TooLongError
+from formulations.certificates import reader_budget as limits
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import parts_certificate, read_certificate
+from formulations.certificates.reader_budget import CertificateError, ReaderBudget, TooLongError
 from formulations.valid.idle_gaps import closed_up, part_of, parts_of
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
 from schedules import check_schedule, make_schedule
 from schedules.evidence import VOLUMES
-from serving.bounds.certificate import RateCertificateError, evaluate_rates, read_rate_certificate
 from serving.bounds.seconds import bound_in_seconds
+from serving.bounds.seconds_certificate import (
+    RateCertificateError,
+    evaluate_seconds_certificate,
+    read_seconds_certificate,
+)
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import gapped, instance_of
 
@@ -162,8 +166,8 @@ def test_bounds_in_seconds_add_up() -> None:
     alone = bound_in_seconds(made(*pair), batch_time, 0.0)
     found = bound_in_seconds(whole, batch_time, 0.0)
     assert found.sources["parts"] == 2 * alone.value
-    certificate = read_rate_certificate(found.certificate)
-    assert evaluate_rates(whole, certificate) == found.value == 2 * alone.value
+    certificate = read_seconds_certificate(found.certificate)
+    assert evaluate_seconds_certificate(whole, certificate) == found.value == 2 * alone.value
 
 
 @pytest.mark.parametrize("requests", [[0], [2], []])
@@ -173,10 +177,10 @@ def test_forged_parts_in_seconds_are_refused(requests: list[int]) -> None:
     own = {"kind": "alone", "value": 1, "batch_time": "linear(1,0,0,0,0)"}
     parts = [{"requests": each, "certificate": own} for each in ([0], [1])]
     document = {**own, "kind": "parts", "parts": parts}
-    assert evaluate_rates(instance, read_rate_certificate(document)) == 4 * 10**6
+    assert evaluate_seconds_certificate(instance, read_seconds_certificate(document)) == 4 * 10**6
     parts[1]["requests"] = requests
     with pytest.raises(RateCertificateError, match="parts"):
-        evaluate_rates(instance, read_rate_certificate(document))
+        evaluate_seconds_certificate(instance, read_seconds_certificate(document))
 
 
 def test_parts_in_seconds_share_what_they_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,9 +202,9 @@ def test_parts_in_seconds_share_what_they_may_take(monkeypatch: pytest.MonkeyPat
     both = batch_time | {"kind": "parts", "parts": parts}
     alone = both | {"parts": parts[:1]}
     budget = ReaderBudget(4, alone)
-    value = evaluate_rates(instance, read_rate_certificate(alone), budget)
-    assert evaluate_rates(instance, read_rate_certificate(both)) == 2 * value
+    value = evaluate_seconds_certificate(instance, read_seconds_certificate(alone), budget)
+    assert evaluate_seconds_certificate(instance, read_seconds_certificate(both)) == 2 * value
     monkeypatch.setattr(limits, "MOST_STEPS", budget.allowed - budget.steps)
-    assert evaluate_rates(instance, read_rate_certificate(alone)) == value
+    assert evaluate_seconds_certificate(instance, read_seconds_certificate(alone)) == value
     with pytest.raises(TooLongError, match="steps"):
-        evaluate_rates(instance, read_rate_certificate(both))
+        evaluate_seconds_certificate(instance, read_seconds_certificate(both))

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from formulations.bounds import lp, patterns
+from formulations.bounds.bound_result import BoundResult, SilentReporter
 from formulations.bounds.highs_lp import Floats
-from formulations.bounds.outcome import Bound, SilentReporter
 from formulations.bounds.patterns import LEVELS, PatternOptions, PatternPricing, compute_bound
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
+from formulations.lagrangian.price_bound import certify_prices
 from formulations.lagrangian.price_kernels import most_worth
-from formulations.lagrangian.prices import certify_prices
 from formulations.lagrangian.state_prices import Grids, PriceTable
 from formulations.lagrangian.state_prices import evaluate_table as evaluate_table
-from formulations.valid.states import running_states
+from formulations.valid.running_states import running_states
 from instances import Instance, Request
 from instances.families import am1, am2
 from tests.engine_batch import solve_batch
@@ -195,7 +195,7 @@ def test_among_equals_prices_on_tokens_come_first(
     """
     instance = instance_of(5, *[(0, 0, 4)] * n)
     prices = certify_prices(instance, np.linspace(3, 0, 17).tolist())
-    kept = Bound(prices.value, prices, None, None)
+    kept = BoundResult(prices.value, prices, None, None)
     monkeypatch.setattr(lp, "compute_bound", lambda *_, **__: kept)
     for seconds in (0, 10):
         told = _Told()

@@ -40,10 +40,10 @@ def test_listing_imports_no_solver() -> None:
 
 #: The module of each kind of certificate.
 CERTIFICATES = {
-    "volumes": "formulations.valid.volumes",
+    "volumes": "formulations.valid.volume_bounds",
     "prices": "formulations.certificates.certificate_evaluation",
     "parts": "formulations.certificates.certificate_evaluation",
-    "sweep": "formulations.certificates.sweep",
+    "sweep": "formulations.certificates.sweep_evaluation",
 }
 
 

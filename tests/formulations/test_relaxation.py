@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
+from formulations.certificates.reader_budget import CertificateError
+from formulations.dp import backward_sweep as level_module
 from formulations.dp import dominance
-from formulations.dp import levels as level_module
-from formulations.dp.levels import Level, SearchLimits
-from formulations.dp.network import Ints, Network, network
-from formulations.dp.relaxation import Evaluated, Relaxation, Tuning
+from formulations.dp.backward_sweep import Level, SearchLimits
+from formulations.dp.priced_network import Ints, PricedNetwork, network
+from formulations.dp.state_relaxation import EvaluatedMultipliers, SearchTuning, StateRelaxation
 from instances import Instance, Request
-from kvopt.engines.parts import ascent
-from kvopt.engines.parts.ascent import Ascent
+from kvopt.engines.parts import multiplier_ascent
+from kvopt.engines.parts.multiplier_ascent import Ascent
 from schedules import check_schedule, make_schedule
 from tests.formulations.relaxed import (
     UNLIMITED,
@@ -94,7 +94,7 @@ def test_little_memory_proves_nothing_less_and_nothing_more(
         optimum = brute_force_optimum(instance)
         under = network(instance, random_prices(rng, instance))
         own = random_multipliers(rng, len(under.kinds.counts))
-        relaxed = Relaxation(under, optimum + 9)
+        relaxed = StateRelaxation(under, optimum + 9)
         whole = relaxed.evaluate(own, optimum + 8, UNLIMITED)
         assert whole.bound is not None
         assert whole.bound <= optimum
@@ -119,13 +119,13 @@ def test_what_is_kept_of_each_level_counts_as_memory() -> None:
         return 10**8
 
     limits = SearchLimits(1, 3.5e8, lambda: False)
-    found = Relaxation(under, 20).sweep(np.zeros(3, dtype=np.int64), 19, limits, keep)
+    found = StateRelaxation(under, 20).sweep(np.zeros(3, dtype=np.int64), 19, limits, keep)
     assert found.reason == "memory"
     assert len(told) == 4
 
 
 def _ascent(
-    under: Network,
+    under: PricedNetwork,
     below: int,
     on_bound: Any = lambda *_: None,
     on_schedule: Any = lambda _: None,
@@ -140,24 +140,29 @@ def _ascent(
         limits=UNLIMITED,
         on_bound=on_bound,
         on_schedule=on_schedule,
-        tuning=Tuning(**tuning),  # type: ignore[arg-type]
+        tuning=SearchTuning(**tuning),  # type: ignore[arg-type]
     )
 
 
 def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the bound known is above what is expected, which no window can reach."""
     under = network(SIX, FREE)
-    evaluate_all, targets = Relaxation.evaluate, list[int]()
+    evaluate_all, targets = StateRelaxation.evaluate, list[int]()
 
     def evaluate_beams(
-        relaxed: Relaxation, own: Ints, target: int, limits: SearchLimits, beam: int | None, _: None
-    ) -> Evaluated:
+        relaxed: StateRelaxation,
+        own: Ints,
+        target: int,
+        limits: SearchLimits,
+        beam: int | None,
+        _: None,
+    ) -> EvaluatedMultipliers:
         if beam is not None:
             return evaluate_all(relaxed, own, target, limits, beam)
         targets.append(target)
-        return Evaluated(None, None, None, 0, "memory")
+        return EvaluatedMultipliers(None, None, None, 0, "memory")
 
-    monkeypatch.setattr(Relaxation, "evaluate", evaluate_beams)
+    monkeypatch.setattr(StateRelaxation, "evaluate", evaluate_beams)
     for bound in (under.bound, 118):
         targets.clear()
         _ascent(under, 120, bound=bound).run(2.0)
@@ -168,8 +173,8 @@ def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyP
 def test_a_window_becomes_narrower_where_time_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a share of each level, once a level has told what a base takes; all stay where it does."""
     now = 0.0
-    monkeypatch.setattr(ascent, "time", SimpleNamespace(monotonic=lambda: now))
-    pace, slow = ascent._Pace(100.0, 0.2), ascent._Pace(1000.0, 0.2)
+    monkeypatch.setattr(multiplier_ascent, "time", SimpleNamespace(monotonic=lambda: now))
+    pace, slow = multiplier_ascent._Pace(100.0, 0.2), multiplier_ascent._Pace(1000.0, 0.2)
     assert (pace(50, 10), slow(50, 10)) == (10, 10)
     now = 10.0
     # A second each: 0.2 · 49 · 10 s are more than the 90 that are left, but less than 990.

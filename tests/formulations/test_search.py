@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.dp import forward
-from formulations.dp.forward import Pass, search
-from formulations.lagrangian.starts import start_costs
+from formulations.dp.forward import ForwardPass, search
+from formulations.lagrangian.priced_starts import start_costs
 from formulations.valid.windows import start_windows
 from instances import Instance
 from instances.families import am1
@@ -23,7 +23,7 @@ SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=7)
 CROWDED = instances(max_requests=5, max_memory=10, max_arrival=0)
 
 
-def _search(instance: Instance, prices: list[float], width: int = 50_000) -> Pass:
+def _search(instance: Instance, prices: list[float], width: int = 50_000) -> ForwardPass:
     return pass_of(instance, width, start_costs(instance, prices, [], []))
 
 

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from formulations.mip import _sets
+from formulations.mip import _rows_on_sets
 from instances import Instance, Request
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import in_fork
@@ -34,20 +34,20 @@ def test_highs_proves_the_optimum_of_small_instances_at_any_memory(seeds: list[i
 #: Run in a process of its own, which loads HiGHS: what it says where there are no rows on sets.
 _WITHOUT = """
 import json
-from formulations.mip import _sets
+from formulations.mip import _rows_on_sets
 from kvopt.engines import highs
 from kvopt.engines.start import run_engine
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 from tests.engine_batch import _answer, engine_task, one_at_a_time
 from tests.formulations.test_sets import MIPS, WITHOUT
 from tests.oracles.draws import edge
 
-_sets.REQUESTS_UP_TO, found = 0, []
+_rows_on_sets.REQUESTS_UP_TO, found = 0, []
 for seed in WITHOUT:
     known = list(one_at_a_time(edge(seed)).starts)
     task = engine_task(edge(seed), f"highs:{MIPS[seed % 5]}", 60.0, known)
     events = []
-    run_engine(highs, task.method, task, Report(events.append))
+    run_engine(highs, task.method, task, EventReport(events.append))
     answer = _answer(task, events)
     found.append((answer.tel, answer.bound))
 print(json.dumps(found))
@@ -71,7 +71,7 @@ def test_rows_hold_exactly_where_memory_suffices() -> None:
         prompts = [draws.randint(0, memory - output) for output in outputs]
         rows = zip(prompts, outputs, strict=True)
         instance = Instance("states", memory, tuple(Request(i, 0, *r) for i, r in enumerate(rows)))
-        found = _sets.rows_on_sets(instance, COVERED)
+        found = _rows_on_sets.rows_on_sets(instance, COVERED)
         assert found is not None
         for left in itertools.product(*((None, *range(output)) for output in outputs)):
             running = [(i, d) for i, d in enumerate(left) if d is not None]
@@ -86,8 +86,8 @@ def test_rows_hold_exactly_where_memory_suffices() -> None:
 def test_no_rows_where_they_are_many_or_their_numbers_large() -> None:
     """Eleven requests, or two that overflow by 5,001 tokens: 10,002 in a row."""
     many = Instance("many", 10**9, tuple(Request(i, 0, 10**8, 2) for i in range(11)))
-    assert _sets.rows_on_sets(many, COVERED) is None
+    assert _rows_on_sets.rows_on_sets(many, COVERED) is None
     for excess in (5_000, 5_001):
         pair = (Request(0, 0, 10**8, 10**4), Request(1, 0, 10**8 - 2 * 10**4 + excess, 10**4))
-        found = _sets.rows_on_sets(Instance("two", 2 * 10**8, pair), COVERED)
+        found = _rows_on_sets.rows_on_sets(Instance("two", 2 * 10**8, pair), COVERED)
         assert (found is None) == (excess == 5_001)

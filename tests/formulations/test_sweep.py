@@ -11,26 +11,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.fluid import fluid_prices
+from formulations.bounds.fluid_limit import fluid_prices
 from formulations.bounds.pricing import request_classes
-from formulations.certificates import budget as budget_limits
-from formulations.certificates import sweep as backward_levels
+from formulations.certificates import reader_budget as budget_limits
+from formulations.certificates import sweep_evaluation as backward_levels
 from formulations.certificates import sweep_tables as backward_tables
-from formulations.certificates.budget import CertificateError, ReaderBudget
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import (
     Certificate,
     read_certificate,
     sweep_certificate,
 )
+from formulations.certificates.reader_budget import CertificateError, ReaderBudget
 from formulations.dp import backward as sweep_module
+from formulations.dp import backward_sweep as level_module
 from formulations.dp import counts
-from formulations.dp import levels as level_module
-from formulations.dp import network as network_module
+from formulations.dp import priced_network as network_module
 from formulations.dp.backward import WindowResult, search
-from formulations.dp.levels import SearchLimits, _Shares, sweep
-from formulations.dp.network import Network, network, rules
-from formulations.dp.paths import priced, split
+from formulations.dp.backward_sweep import SearchLimits, _Shares, sweep
+from formulations.dp.priced_network import PricedNetwork, network, rules
+from formulations.dp.sweep_paths import priced, split
 from formulations.lagrangian.state_prices import PriceTable
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
@@ -204,7 +204,7 @@ PAIR = instance_of(8, (0, 3, 4), (0, 3, 5))
 FREE = (np.zeros(2, dtype=np.int64), 1)
 
 
-def _free(instance: Instance) -> Network:
+def _free(instance: Instance) -> PricedNetwork:
     """Return an instance under prices of 0, whose value is Σ o."""
     return network(instance, FREE)
 
@@ -487,7 +487,7 @@ def test_narrower_windows_come_first_where_splitting_makes_many_arcs(
     asked: list[int] = []
     inside = sweep_module._inside
 
-    def counted(under: Network, target: int, *rest: Any) -> Any:
+    def counted(under: PricedNetwork, target: int, *rest: Any) -> Any:
         asked.append(target)
         return inside(under, target, *rest)
 

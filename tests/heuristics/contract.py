@@ -7,7 +7,7 @@ import numpy as np
 from heuristics.policy import AdvisedPolicy, NotApplicableError
 from heuristics.policy_registry import policies
 from heuristics.round_driver import EndlessLoopError
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance
 from schedules import Schedule
 
@@ -24,7 +24,7 @@ def run(name: str, instance: Instance, seed: int = 0) -> Schedule | None:
     if isinstance(policy, AdvisedPolicy):
         advice = np.array([float(request.volume) for request in instance.requests])
     try:
-        return run_policy(policy, instance, Setting(seed=seed, advice=advice))
+        return run_policy(policy, instance, RunSetting(seed=seed, advice=advice))
     except EndlessLoopError:
         assert name in MAY_LOOP
     except NotApplicableError:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heuristics.policy_registry import policies
 from heuristics.reference.a_min import a_min
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance
 from instances.families import two_point, worst_mix
 from schedules import Schedule
@@ -62,7 +62,7 @@ def drawn(tail: Tail, n: int, memory: int) -> Instance:
 
 def served(instance: Instance, ties: str = "fresh") -> tuple[Schedule, float]:
     """Return the schedule of A_min, and its TEL over that of H-SF."""
-    schedule = run_policy(policies()["a-min"], instance, Setting({"ties": ties}))
+    schedule = run_policy(policies()["a-min"], instance, RunSetting({"ties": ties}))
     return schedule, schedule.tel / run_policy(policies()["h-sf"], instance).tel
 
 

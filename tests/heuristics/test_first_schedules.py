@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from heuristics import gap_filling
 from heuristics import kernel_compiler as compiling
-from heuristics.admission import Active, Requests, first_feasible, starts_in_order
+from heuristics.admission import ActiveRequests, Requests, first_feasible, starts_in_order
 from heuristics.gap_filling import BLOCK
 from heuristics.kernel_compiler import compiled
-from heuristics.list_search import Budget, Search, by_volume, columns_of, improve_starts
+from heuristics.list_search import ListSearch, SearchBudget, by_volume, columns_of, improve_starts
 from heuristics.simulator import run_in_order
 from instances import Instance
 from instances.families import mix80_20
@@ -107,14 +107,14 @@ def test_a_search_begins_with_the_best_number_of_passes() -> None:
         for power in range(8)
     ]
     assert min(sums) < min(sums[0], sums[-1], known.sum())
-    search = Search(columns, instance.memory, known, seed=0)
-    search.pass_over(order[::-1].copy(), Budget(moves=1))
+    search = ListSearch(columns, instance.memory, known, seed=0)
+    search.pass_over(order[::-1].copy(), SearchBudget(moves=1))
     assert (search.total, search.best().tolist()) == (known.sum(), known.tolist())
-    search.pass_over(order, Budget(moves=1))
+    search.pass_over(order, SearchBudget(moves=1))
     assert search.total == search.best_total == min(sums)
     # A budget of no time leaves one pass.
-    search = Search(columns, instance.memory, known, seed=0)
-    search.pass_over(order, Budget(seconds=1e-9))
+    search = ListSearch(columns, instance.memory, known, seed=0)
+    search.pass_over(order, SearchBudget(seconds=1e-9))
     assert search.best_total == min(sums[0], known.sum())
     stated: list[int] = []
 
@@ -122,7 +122,7 @@ def test_a_search_begins_with_the_best_number_of_passes() -> None:
         assert check_schedule(instance, make_schedule(instance, starts.tolist(), "")).valid
         stated.append(int(starts.sum()))
 
-    improve_starts(columns, instance.memory, known, Budget(moves=1), seed=0, on_better=report)
+    improve_starts(columns, instance.memory, known, SearchBudget(moves=1), seed=0, on_better=report)
     assert stated[0] <= min(sums)
 
 
@@ -163,7 +163,7 @@ def test_the_first_round_is_that_of_trying_all(
     limit = now + rounds
     active.sort(key=lambda each: each[2])
     bases = [s - p for p, s, _ in active]
-    columns = Active([end for _, _, end in active], bases, list(range(len(active))))
+    columns = ActiveRequests([end for _, _, end in active], bases, list(range(len(active))))
     found = first_feasible(columns, 0, len(active), sum(bases), prompt, length, memory, now, limit)
     fitting = (r for r in range(now, limit) if _fits(active, r, prompt, length, memory))
     assert found == next(fitting, limit)

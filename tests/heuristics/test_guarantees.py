@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from heuristics.guarantee import Guarantee
 from heuristics.policy_registry import policies
 from heuristics.reference.h_sf import largest_batches
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance, Request
 from instances.families import two_point
 from tests.oracles.brute_force import brute_force_optimum
@@ -35,7 +35,7 @@ two_points = partial(two_point.generate, seed=1, n=1000)
 
 def against_h_sf(name: str, instance: Instance) -> float:
     """Return TEL relative to H-SF, averaged over two seeds."""
-    runs = [run_policy(policies()[name], instance, Setting(seed=seed)).tel for seed in range(2)]
+    runs = [run_policy(policies()[name], instance, RunSetting(seed=seed)).tel for seed in range(2)]
     return float(np.mean(runs)) / run_policy(policies()["h-sf"], instance).tel
 
 

@@ -12,7 +12,7 @@ from heuristics.policies.a_switch import far_apart
 from heuristics.policy import Known, RoundPolicy
 from heuristics.policy_registry import policies
 from heuristics.reference.a_min import a_min
-from heuristics.simulator import Setting, policy_generator, run_policy
+from heuristics.simulator import RunSetting, policy_generator, run_policy
 from instances import Instance, Request
 from instances.families import two_point
 from schedules import Schedule, check_schedule, make_schedule
@@ -30,7 +30,7 @@ def draws(seed: int, n: int) -> list[float]:
 
 
 def run(name: str, instance: Instance, seed: int = 0, **values: str) -> Schedule:
-    schedule = run_policy(policies()[name], instance, Setting(values, seed=seed))
+    schedule = run_policy(policies()[name], instance, RunSetting(values, seed=seed))
     verdict = check_schedule(instance, schedule)
     assert verdict.valid, verdict.reason
     return schedule
@@ -133,7 +133,8 @@ def mean_ratio(name: str, instance: Instance, seeds: range, **values: str) -> fl
     """TEL averaged over seeds, relative to H-SF."""
     policy = policies()[name]
     tels = [
-        run_policy(policy, instance, Setting(values=dict(values), seed=seed)).tel for seed in seeds
+        run_policy(policy, instance, RunSetting(values=dict(values), seed=seed)).tel
+        for seed in seeds
     ]
     return float(np.mean(tels)) / run("h-sf", instance).tel
 

@@ -10,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics import annealing
-from heuristics.annealing import Columns, Walk
+from heuristics.annealing import ListWalk, RequestColumns
 from heuristics.kernel_compiler import compiled
-from heuristics.list_search import Budget, Search, columns_of, fits_in_words, improve_starts, luby
+from heuristics.list_search import (
+    ListSearch,
+    SearchBudget,
+    columns_of,
+    fits_in_words,
+    improve_starts,
+    luby,
+)
 from heuristics.policy import Ints
 from heuristics.simulator import run_in_order
 from instances import Instance, Request
@@ -49,17 +56,19 @@ def first(instance: Instance) -> Ints:
     return np.array(run_in_order(instance, np.arange(len(instance)), "list").starts)
 
 
-def searching(instance: Instance, seed: int = 0, **how: Any) -> Search:
+def searching(instance: Instance, seed: int = 0, **how: Any) -> ListSearch:
     """Return a search from there."""
-    return Search(columns_of(instance), instance.memory, first(instance), seed=seed, **how)
+    return ListSearch(columns_of(instance), instance.memory, first(instance), seed=seed, **how)
 
 
-def improved(instance: Instance, begin: Ints, budget: Budget, **how: Any) -> tuple[Ints, Ints]:
+def improved(
+    instance: Instance, begin: Ints, budget: SearchBudget, **how: Any
+) -> tuple[Ints, Ints]:
     """Return the starts and the order that the local search finds."""
     return improve_starts(columns_of(instance), instance.memory, begin, budget, **how)
 
 
-def walk_of(instance: Instance, order: Ints, delays: Ints) -> tuple[Walk, Columns]:
+def walk_of(instance: Instance, order: Ints, delays: Ints) -> tuple[ListWalk, RequestColumns]:
     """Return a list as the kernels keep it, decoded by the definition."""
     columns = columns_of(instance)
     starts = np.array(decoded(instance, order.tolist(), delays.tolist()), dtype=np.int64)
@@ -69,13 +78,13 @@ def walk_of(instance: Instance, order: Ints, delays: Ints) -> tuple[Walk, Column
     waits = np.maximum.accumulate(instance.arrivals[order][::-1])[::-1]
     sums = np.concatenate([zero, np.cumsum(starts)])
     waits = np.concatenate([waits, zero])
-    return Walk(order, delays, starts, sums, latest, waits), columns
+    return ListWalk(order, delays, starts, sums, latest, waits), columns
 
 
-def spaces(n: int, rounds: int) -> annealing.Trial:
+def spaces(n: int, rounds: int) -> annealing.DecodedList:
     """Return what a decoding fills, with tokens by time or, for 0 rounds, without."""
     starts, ends, held = (np.zeros(2 * n + 2, np.int64) for _ in range(3))
-    return annealing.Trial(starts, ends, held, np.zeros(rounds, np.int32))
+    return annealing.DecodedList(starts, ends, held, np.zeros(rounds, np.int32))
 
 
 @st.composite
@@ -196,7 +205,7 @@ def test_hundreds_of_small_schedules_pass_the_checker(draws: int) -> None:
             assert check_schedule(instance, schedule).valid
 
         begin = np.array(start.starts, dtype=np.int64)
-        starts, _ = improved(instance, begin, Budget(moves=150), seed=case, on_better=report)
+        starts, _ = improved(instance, begin, SearchBudget(moves=150), seed=case, on_better=report)
         schedule = make_schedule(instance, starts.tolist(), "found")
         assert check_schedule(instance, schedule).valid
         assert stated == sorted(set(stated), reverse=True)
@@ -209,7 +218,7 @@ def test_never_below_the_optimum_and_mostly_at_it(draws: int, most: int) -> None
     rng, reached = np.random.default_rng(3), 0
     for seed in range(draws):
         instance = drawn(rng, scales=(1,))
-        starts, _ = improved(instance, first(instance), Budget(moves=3000), seed=seed)
+        starts, _ = improved(instance, first(instance), SearchBudget(moves=3000), seed=seed)
         tel = make_schedule(instance, starts.tolist(), "").tel
         optimum = brute_force_optimum(instance)
         assert tel >= optimum
@@ -222,7 +231,9 @@ def test_the_same_seed_gives_the_same_schedule_compiled_or_not() -> None:
     instance = am2.generate(seed=2, n=20)
 
     def run(seed: int, moves: int, **how: Any) -> tuple[list[int], list[int]]:
-        starts, order = improved(instance, first(instance), Budget(moves=moves), seed=seed, **how)
+        starts, order = improved(
+            instance, first(instance), SearchBudget(moves=moves), seed=seed, **how
+        )
         return starts.tolist(), order.tolist()
 
     assert run(5, 300) == run(5, 300, compile_it=False)
@@ -237,7 +248,7 @@ def test_without_delays_it_is_the_schedule_of_its_order() -> None:
     begin = first(instance)
     by_start = np.argsort(begin, kind="stable")
     starts, order = improved(
-        instance, begin, Budget(moves=5000), order=by_start, seed=1, delays=False
+        instance, begin, SearchBudget(moves=5000), order=by_start, seed=1, delays=False
     )
     assert list(run_in_order(instance, order, "list").starts) == starts.tolist()
     assert starts.sum() < begin.sum()
@@ -247,11 +258,11 @@ def test_one_request_and_sums_beyond_words_are_left_alone() -> None:
     """There is nothing to exchange in a list of one; what could exceed 64 bits is not searched."""
     one = am1.generate(n=1)
     start = np.zeros(1, np.int64)
-    assert improved(one, start, Budget(seconds=0.1), seed=0)[0] is start
+    assert improved(one, start, SearchBudget(seconds=0.1), seed=0)[0] is start
     many = np.full(2_000_000, 10**12, np.int64)
-    columns = Columns(many, many, many)
+    columns = RequestColumns(many, many, many)
     assert not fits_in_words(columns, many)
-    assert improve_starts(columns, 1, many, Budget(seconds=9), seed=0)[0] is many
+    assert improve_starts(columns, 1, many, SearchBudget(seconds=9), seed=0)[0] is many
 
 
 def test_a_request_may_wait_for_a_later_one() -> None:
@@ -259,7 +270,7 @@ def test_a_request_may_wait_for_a_later_one() -> None:
     # M = 6.  (s, o) = (2, 2) holds 3, 4 and (1, 3) holds 2, 3, 4: started together the two hold 4 +
     # 3 = 7 tokens in the second round, so the second to be taken waits, whoever it is.
     instance = Instance("wait", 6, (Request(0, 0, 2, 2), Request(1, 0, 1, 3)))
-    search = Search(columns_of(instance), 6, np.array([0, 4]), seed=0)
+    search = ListSearch(columns_of(instance), 6, np.array([0, 4]), seed=0)
     assert search.total == 4
     assert search._walk.delays.tolist() == [0, 3]
     search.polish()

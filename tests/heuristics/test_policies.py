@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import heuristics.policies
 from heuristics.policy_registry import policies
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance, Request
 from schedules import check_schedule
 from tests.heuristics.contract import begins_before, run
@@ -49,7 +49,7 @@ def test_some_seeds_differ(name: str) -> None:
     sizes = np.random.default_rng(7).integers(20, 50, (60, 2)).tolist()
     instance = instance_of(100, *((0, s, o, 20, 50) for s, o in sizes))
     values = {"order": "random"} if name == "sglang-ratio" else {}
-    runs = [run_policy(policies()[name], instance, Setting(values, seed=k)) for k in range(4)]
+    runs = [run_policy(policies()[name], instance, RunSetting(values, seed=k)) for k in range(4)]
     assert len({(each.starts, each.attempts) for each in runs}) > 1
 
 

@@ -16,7 +16,7 @@ from heuristics.policy import (
 )
 from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS, predict
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance, Request
 from tests.heuristics.contract import begins_before, run
 from tests.oracles.draws import instance_of, instances
@@ -134,7 +134,9 @@ def test_an_interval_that_does_not_hold_an_output_is_refused(
 @pytest.mark.parametrize("name", BLIND)
 def test_no_policy_is_told_a_wrong_interval(name: str) -> None:
     """Every policy that is not clairvoyant is refused alike, before it decides anything."""
-    setting = Setting(prediction=PREDICTIONS["interval"], prediction_values={"low": 1, "high": 3})
+    setting = RunSetting(
+        prediction=PREDICTIONS["interval"], prediction_values={"low": 1, "high": 3}
+    )
     with pytest.raises(NotApplicableError, match="request id 1, which makes 4 tokens"):
         run_policy(policies()[name], outputs_only(9, 3, 4), setting)
 
@@ -196,7 +198,7 @@ def test_blind_policies_are_those_that_no_prediction_changes(name: str) -> None:
         run_policy(
             policies()[name],
             instance,
-            Setting(prediction=PREDICTIONS[model], prediction_values=values),
+            RunSetting(prediction=PREDICTIONS[model], prediction_values=values),
         )
         for model, values in stated
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heuristics.machine_time import machine_time
 from heuristics.policy_registry import policies
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance, Request
 from instances.batch_time import Batch, parse_batch_time
 from schedules import Schedule, check_schedule
@@ -13,7 +13,7 @@ from tests.oracles.draws import instance_of
 
 def _run(name: str, instance: Instance, batch_time: str = "", **values: float) -> Schedule:
     model = parse_batch_time(batch_time) if batch_time else None
-    schedule = run_policy(policies()[name], instance, Setting(values=values, batch_time=model))
+    schedule = run_policy(policies()[name], instance, RunSetting(values=values, batch_time=model))
     assert check_schedule(instance, schedule).valid
     return schedule
 

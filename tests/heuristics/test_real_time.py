@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics import kernel_compiler
+from heuristics.equal_rounds import pass_rounds
 from heuristics.policy import AdvisedPolicy, NotApplicableError
 from heuristics.policy_registry import policies
 from heuristics.reference import EndlessError, ManyRoundsError, UnservableError
-from heuristics.simulator import Setting, policy_generator, run_policy
-from heuristics.stretches import pass_rounds
+from heuristics.simulator import RunSetting, policy_generator, run_policy
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
 from schedules import Schedule, check_schedule
@@ -131,7 +131,7 @@ def test_a_policy_in_real_time_equals_its_transcription(name: str, cases: int) -
     for seed in range(cases):
         instance, batch_time, rng = drawn(seed)
         values = values_for(name, rng)
-        setting = Setting(values=values, seed=seed, batch_time=batch_time)
+        setting = RunSetting(values=values, seed=seed, batch_time=batch_time)
         given = values | {"arrived": [request.arrival for request in instance.requests]}
         coefficients = batch_time.coefficients
         unit = partial(twin, name, values=given, seed=seed, coefficients=coefficients)
@@ -156,7 +156,7 @@ def _against(
     name: str, values: dict[str, Any], seed: int, literal: Any, **arguments: Any
 ) -> tuple[Schedule, Literal] | None:
     instance, batch_time, _ = drawn(seed)
-    setting = Setting(values=values, seed=seed, batch_time=batch_time)
+    setting = RunSetting(values=values, seed=seed, batch_time=batch_time)
     arrivals = instance.arrival_times.tolist()
     try:
         expected = literal(instance, arrivals, batch_time.coefficients, **arguments)
@@ -224,14 +224,16 @@ def test_engines_cut_prompts_in_seconds_unless_told_otherwise(
         60_000, *((0, 5000 + 4000 * (k % 2), 20) for k in range(6)), time_unit="second"
     )
     plain = replace(timed, time_unit="round")
-    default = run_policy(policy, timed, Setting(batch_time=batch_time))
+    default = run_policy(policy, timed, RunSetting(batch_time=batch_time))
     asked, whole = (
-        run_policy(policy, timed, Setting(values, batch_time=batch_time))
+        run_policy(policy, timed, RunSetting(values, batch_time=batch_time))
         for values in (in_seconds, in_rounds)
     )
     assert (default.starts, default.clock) == (asked.starts, asked.clock)
     assert default.clock != whole.clock
-    assert run_policy(policy, plain).starts == run_policy(policy, plain, Setting(in_rounds)).starts
+    assert (
+        run_policy(policy, plain).starts == run_policy(policy, plain, RunSetting(in_rounds)).starts
+    )
 
 
 @pytest.mark.parametrize(
@@ -246,7 +248,7 @@ def test_vllm_has_the_limits_of_the_gpu(gpu: str, limits: dict[str, Any]) -> Non
     timed = instance_of(
         10**6, (0, 16_000, 2), *((0, 9, 40) for _ in range(1100)), time_unit="second"
     )
-    setting = Setting(batch_time=parse_batch_time(f"affine(base=50,token=0.5){gpu}"))
+    setting = RunSetting(batch_time=parse_batch_time(f"affine(base=50,token=0.5){gpu}"))
 
     def made(**values: int) -> object:
         schedule = run_policy(policies()["vllm-v1"], timed, replace(setting, values=values))
@@ -275,7 +277,7 @@ def test_stalling_equals_its_transcription() -> None:
         clear = run_policy(
             policies()["alpha-beta"],
             drawn(seed)[0],
-            Setting(values=values, seed=seed, batch_time=drawn(seed)[1]),
+            RunSetting(values=values, seed=seed, batch_time=drawn(seed)[1]),
         )
         stalled += clear.clock != found[0].clock
     assert stalled > 20, stalled
@@ -296,7 +298,7 @@ def test_the_compiled_kernel_makes_the_same(name: str, monkeypatch: pytest.Monke
     """Compiled for large instances, it says what the same source says interpreted."""
     for seed in range(60):
         instance, batch_time, _ = drawn(seed)
-        setting = Setting(batch_time=batch_time)
+        setting = RunSetting(batch_time=batch_time)
         plain = run_policy(policies()[name], instance, setting)
         monkeypatch.setattr(kernel_compiler, "COMPILE_FROM", 1)
         assert run_policy(policies()[name], instance, setting) == plain
@@ -313,7 +315,7 @@ def test_numbers_beyond_64_bits_are_exact(text: str, monkeypatch: pytest.MonkeyP
     instance = instance_of(
         10**9, *((i * 10**9, 4 * 10**8 * (i % 3), 30 + i) for i in range(4)), time_unit="second"
     )
-    setting = Setting(batch_time=parse_batch_time(text))
+    setting = RunSetting(batch_time=parse_batch_time(text))
     schedule = run_policy(policies()["mc-sf"], instance, setting)
     assert schedule.tel > 2**53
     verdict = check_schedule(instance, schedule)
@@ -323,7 +325,7 @@ def test_numbers_beyond_64_bits_are_exact(text: str, monkeypatch: pytest.MonkeyP
 def test_a_stretch_longer_than_64_bits_hold() -> None:
     """10^9 rounds, most of them longer than 2^62 ns, are one sum: the arithmetic series."""
     instance = Instance("huge", 10**9, (Request(0, 0, 1, 10**9 - 1),), time_unit="second")
-    setting = Setting(batch_time=parse_batch_time("linear(read=1000000000)"))
+    setting = RunSetting(batch_time=parse_batch_time("linear(read=1000000000)"))
     schedule = run_policy(policies()["mc-sf"], instance, setting)
     # The first round takes 1 ns; then 2, 3, .., 10^9 − 1 tokens are read at 10^15 ns.
     assert schedule.tel == 1 + 10**15 * ((10**9 - 1) * 10**9 // 2 - 1)
@@ -352,7 +354,7 @@ def test_a_policy_that_does_not_apply_says_so() -> None:
     timed, batch_time, _ = drawn(3)
     for name in ("sorted-lp", "lp-swap"):
         with pytest.raises(NotApplicableError, match="is in rounds"):
-            run_policy(policies()[name], timed, Setting(batch_time=batch_time))
+            run_policy(policies()[name], timed, RunSetting(batch_time=batch_time))
     requests = tuple(replace(each, arrival=0) for each in timed.requests)
     plain = replace(timed, requests=requests, time_unit="round")
     for name, value in (
@@ -362,7 +364,7 @@ def test_a_policy_that_does_not_apply_says_so() -> None:
     ):
         values = {each.name: each.default for each in policies()[name].parameters} | value
         with pytest.raises(NotApplicableError, match="expected arrivals in seconds"):
-            run_policy(policies()[name], plain, Setting(values=values))
-    for instance, setting in ((timed, Setting()), (plain, Setting(batch_time=batch_time))):
+            run_policy(policies()[name], plain, RunSetting(values=values))
+    for instance, setting in ((timed, RunSetting()), (plain, RunSetting(batch_time=batch_time))):
         with pytest.raises(ValueError, match="has arrivals in"):
             run_policy(policies()["mc-sf"], instance, setting)

@@ -15,7 +15,7 @@ from heuristics.policy import NotApplicableError
 from heuristics.policy_registry import policies
 from heuristics.reference import EndlessError, ManyRoundsError, UnservableError, references
 from heuristics.round_driver import EndlessLoopError
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from schedules import check_schedule
 from tests.heuristics.twins import halves, twin, values_of
 from tests.oracles.draws import predicted
@@ -60,7 +60,7 @@ def test_a_policy_equals_its_transcription(name: str, data: st.DataObject, seed:
     instance = data.draw(predicted(*SIZES.get(name, (10, 24))))
     values = data.draw(values_of(name))
     advice = data.draw(halves(len(instance)))
-    setting = Setting(values=values, seed=seed, advice=np.array(advice))
+    setting = RunSetting(values=values, seed=seed, advice=np.array(advice))
     try:
         expected = twin(name, instance, values, seed, advice)
     except ManyRoundsError:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from heuristics.policy import Rules, State
-from heuristics.round_driver import EndlessLoopError, PolicyError, Segment, Trace, drive
+from heuristics.round_driver import EndlessLoopError, PolicyError, RoundTrace, Segment, drive
 from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
 
 #: Rounds of 1 s and 0.5 s a token, of 0.5 s and 0.25 s a token, and of 1 s.
@@ -83,7 +83,7 @@ def run_fake(
     memory: int = 10,
     batch_time: BatchTime | None = None,
     keeps_tokens: bool = False,
-) -> Trace:
+) -> RoundTrace:
     """Drive rules over (arrival, prompt, output) of each request, arrivals in rounds or seconds."""
     arrivals, prompts, outputs = zip(*requests, strict=True)
     ticks = 1 if batch_time is None else NANOSECONDS

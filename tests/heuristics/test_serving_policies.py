@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from heuristics.arrival_queue import exact_fraction
 from heuristics.policies.sglang_ratio import ReservationRatio
 from heuristics.policy import NotApplicableError
 from heuristics.predictions import Prediction
-from heuristics.queues import exact_fraction
 from heuristics.round_driver import EndlessLoopError
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance
 from kvopt.methods.grammar import read_method
 from schedules import Schedule
@@ -24,7 +24,7 @@ def run(call: str, instance: Instance, seed: int = 0, high: int = 0) -> Schedule
     """Run a policy given as on the command line; ``high`` predicts up to max(output, high)."""
     read = read_method(call).call
     assert read is not None
-    setting = Setting(
+    setting = RunSetting(
         values=read.values,
         prediction=Prediction("upper", "", lambda o, _, __: (o, np.maximum(o, high))),
         seed=seed,

@@ -18,7 +18,7 @@ from heuristics.batching.swap import first_fit
 from heuristics.policy import Known, NotApplicableError
 from heuristics.policy_registry import policies
 from heuristics.reference.sorted_f import fits_together, items_of, least_f
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance, Request
 from schedules import check_schedule
 from tests.oracles.draws import instance_of, instances
@@ -155,7 +155,7 @@ def test_local_search_is_never_worse(instance: Instance, seed: int) -> None:
     simple = ("fcfs", "mc-sf", "mc-sf-total", "svf", "swf", "output-peak")
     best = min(run_policy(policies()[name], instance).tel for name in simple)
     policy = policies()["local-search"]
-    assert run_policy(policy, instance, Setting(values={"moves": 0})).tel == best
-    searched = run_policy(policy, instance, Setting(values={"moves": 60}, seed=seed))
+    assert run_policy(policy, instance, RunSetting(values={"moves": 0})).tel == best
+    searched = run_policy(policy, instance, RunSetting(values={"moves": 60}, seed=seed))
     assert searched.tel <= best
     assert check_schedule(instance, searched).valid

@@ -119,7 +119,7 @@ def test_a_link_in_the_caches_is_not_followed(caches: Path) -> None:
 def test_what_is_drawn_otherwise_is_refused(caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, and nothing stays in the caches."""
     rung = replace(read_ladder()["am1_n5_seed0"], sha256="0" * 64)
-    monkeypatch.setattr(instances.ladder, "ladder", lambda: {rung.name: rung})
+    monkeypatch.setattr(instances.ladder, "read_ladder", lambda: {rung.name: rung})
     with pytest.raises(InstanceFileError, match="am1_n5_seed0: expected sha256 000000000000, drew"):
         write_rung_file(rung.name)
     assert not list(caches.rglob("*.json"))
@@ -137,7 +137,7 @@ def test_the_ladder_is_a_folder_to_a_command(caches: Path, monkeypatch: pytest.M
         f"am1_n5_seed{seed}" for seed in range(3)
     ]
     assert find_instances("ladder/nothing*") == find_instances("*_n5_seed0") == []
-    monkeypatch.setattr(instances.instance_names, "rung_file", Path)
+    monkeypatch.setattr(instances.instance_names, "write_rung_file", Path)
     whole = [Path(name) for name in read_ladder()]
     assert find_instances("ladder") == find_instances("ladder/**") == whole
     for name in ("ladder", "ladder/am1_n5_*"):

@@ -26,7 +26,7 @@ from kvopt.commands.evaluate import main
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
 from kvopt.runs.process import Process, watch_process
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.task import FinishedRun, Task
 from kvopt.store import Store
 from tests.commands import run_command
 
@@ -75,7 +75,7 @@ def own_method(folder: Path, body: str, head: str = "import os, time") -> str:
     return f"file:{path}"
 
 
-def store_runs(path: Path, *runs: Finished) -> None:
+def store_runs(path: Path, *runs: FinishedRun) -> None:
     """Put runs into a store."""
     with closing(Store(path)) as store:
         store.put(*runs)

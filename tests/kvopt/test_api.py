@@ -25,12 +25,12 @@ import kvopt.api
 import kvopt.result
 import kvopt.runs.certify
 import kvopt.sweeps.comparison
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance, InstanceFileError, Request, write_instance
 from kvopt.executors.local import run_local
 from kvopt.methods.grammar import MethodError
-from kvopt.registry_lookup import Registered, find_registered
-from kvopt.runs.task import Finished, Task
+from kvopt.registry_lookup import RegisteredValues, find_registered
+from kvopt.runs.task import FinishedRun, Task
 from kvopt.sweeps.sweep_inputs import InputError
 from schedules import read_schedule
 from schedules.evidence import COMPUTED, is_bound_believed
@@ -101,7 +101,7 @@ def test_values_of_the_registry() -> None:
     four = dict(kvopt.run(FOUR, "mc-sf").summary())
     tel = int(four["TEL"].split()[0])
     assert four["gap to best"] == f"{100 * (tel - 12) / tel:.3f} %"
-    open_ = Registered(upper=100, lower=80, reason="open")
+    open_ = RegisteredValues(upper=100, lower=80, reason="open")
     assert open_.compared(125, 70) == "20.000 %, to its bound 36.000 %"
     assert open_.compared(96, 84) == (
         "-4.167 %, to its bound 16.667 %, a better schedule, a better bound"
@@ -317,7 +317,7 @@ def test_an_interrupted_comparison_returns_what_had_finished(
 ) -> None:
     """With a warning that says how many runs are missing."""
 
-    def interrupted(tasks: Sequence[Task], *_: object) -> Iterator[Finished]:
+    def interrupted(tasks: Sequence[Task], *_: object) -> Iterator[FinishedRun]:
         yield from run_local(tasks[:1])
         raise KeyboardInterrupt
 

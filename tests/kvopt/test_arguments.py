@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import instances.generate
-import kvopt.best_known.prove
+import kvopt.best_known.rerun_proofs
 import kvopt.commands.evaluate
 import kvopt.commands.solve
 import reports.build
@@ -17,8 +17,8 @@ import serving.commands.rates_command
 import serving.traces.convert
 from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.project_paths import PACKAGES
-from support.command import Command
-from support.usage import read_integer
+from support.click_command import Command
+from support.usage_errors import read_integer
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import ROOT
 
@@ -36,7 +36,7 @@ NUMBERS = {
     ),
     serving.commands.memory_command.main: ["gpus", "head-size", "kv-heads", "layers", "tp"],
     serving.traces.convert.main: TRACE,
-    kvopt.best_known.prove.main: ["each"],
+    kvopt.best_known.rerun_proofs.main: ["each"],
     instances.generate.main: ["seed"],
     reports.build.main: ["pages", "pictures"],
 }

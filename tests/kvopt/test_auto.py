@@ -17,12 +17,12 @@ from instances.families import am1, am2, amax_trap, chat_lognormal, uniform
 from kvopt.engines import auto
 from kvopt.engines.auto import chosen_method
 from kvopt.engines.job import EngineJob
-from kvopt.engines.parts import counting
+from kvopt.engines.parts import node_counting
 from kvopt.engines.start import RELAXATION_ORDER
 from kvopt.methods.engine_table import proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, search_witness
-from kvopt.runs.events import BoundProved, Done, Event, Report, ScheduleFound, read_event
+from kvopt.runs.events import BoundProved, Event, EventReport, MethodDone, ScheduleFound, read_event
 from kvopt.runs.execute import execute
 from kvopt.runs.process import ProcessOutcome
 from kvopt.runs.state import RunState
@@ -56,12 +56,12 @@ def _job(instance: Instance, seconds: float) -> EngineJob:
 def test_tiny_instances_are_counted_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No other process and no kernel: counts prove the optimum here and now, within a second."""
     instance = read_instance(path)
-    assert counting.ends_at_once(instance)
+    assert node_counting.ends_at_once(instance)
     assert auto.kernels_of(instance, "") == set()
     monkeypatch.setattr(auto, "_Team", None)
     sent: list[Event] = []
     began = time.process_time()
-    auto.solve(_job(instance, 60), Report(sent.append))
+    auto.solve(_job(instance, 60), EventReport(sent.append))
     assert time.process_time() - began < 1
     schedule, bound, done = sent
     assert isinstance(schedule, ScheduleFound)
@@ -69,7 +69,7 @@ def test_tiny_instances_are_counted_at_once(path: Path, monkeypatch: pytest.Monk
     assert check_schedule(instance, found).valid
     assert isinstance(bound, BoundProved)
     assert bound.value == found.tel == brute_force_optimum(instance)
-    assert isinstance(done, Done)
+    assert isinstance(done, MethodDone)
 
 
 #: What ``auto`` does by itself, of each size: a team of processes is an error.
@@ -77,13 +77,13 @@ _ALONE = """
 import sys
 from instances.families import am2
 from kvopt.engines import auto
-from kvopt.runs.events import Report, event_line
+from kvopt.runs.events import EventReport, event_line
 from tests.kvopt.test_auto import _job
 
 auto.run_team = None
 for n in map(int, sys.argv[1:]):
     job = _job(am2.generate(seed=3, n=n), 60)
-    auto.solve(job, Report(lambda event: print(event_line(event), end="")))
+    auto.solve(job, EventReport(lambda event: print(event_line(event), end="")))
     print()
 """
 
@@ -93,14 +93,14 @@ def test_few_requests_are_searched_alone() -> None:
     sizes = (10, 14)
     for n, lines in zip(sizes, in_fork(_ALONE, *sizes).split("\n\n"), strict=True):
         instance = am2.generate(seed=3, n=n)
-        assert not counting.ends_at_once(instance)
+        assert not node_counting.ends_at_once(instance)
         events = [read_event(line.encode()) for line in lines.splitlines()]
         bound = max(event.value for event in events if isinstance(event, BoundProved))
         best = [event for event in events if isinstance(event, ScheduleFound)][-1]
         found = make_schedule(instance, best.starts, "auto")
         assert check_schedule(instance, found).valid
         assert found.tel == bound
-        assert isinstance(events[-1], Done)
+        assert isinstance(events[-1], MethodDone)
         assert events[-1].outcome == "optimal"
 
 
@@ -138,7 +138,7 @@ def test_others_follow_the_search_alone(
     began, seconds = time.monotonic(), 10 if asked or ends != "no time" else 2
     job = _job(am1.generate(seed=0, n=13), seconds)
     job = replace(job, asked=read_method(asked) if asked else None)
-    auto.solve(job, Report(lambda _: None))
+    auto.solve(job, EventReport(lambda _: None))
     assert [task.method.text for task in given] == ["search:bidirectional"]
     assert given[0].deadline is not None
     assert given[0].deadline < began + 5 if asked else given[0].deadline == job.deadline
@@ -210,7 +210,7 @@ def _asked() -> tuple[RunState, auto._Team, Task]:
     job = EngineJob(
         FOUR, "highs", None, False, time.monotonic(), 1, 0, [0, 1, 2, 5], 16, asked=engine
     )
-    team = auto._Team(job, Report(lambda event: (state.take(event), None)[1]))
+    team = auto._Team(job, EventReport(lambda event: (state.take(event), None)[1]))
     (task,) = [order for order in team._tick() if isinstance(order, Task)]
     return state, team, task
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from formulations.bounds import patterns
-from formulations.bounds.outcome import Bound
-from formulations.certificates import budget
-from formulations.certificates.budget import CertificateError
+from formulations.bounds.bound_result import BoundResult
+from formulations.certificates import reader_budget
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
+from formulations.certificates.reader_budget import CertificateError
 from formulations.lagrangian.state_prices import PriceTable
 from instances import Instance, Request
 from kvopt.engines import bound
 from kvopt.engines.job import EngineJob
-from kvopt.runs.events import BoundProved, Event, Note, Report
+from kvopt.runs.events import BoundProved, Event, EventReport, Note
 
 #: Price 1 on every state at times 1 to 3.  The later start is at 1, since TEL ≤ 5, so the two pay
 #: 2·2 rounds and 2·2 prices; two states fit at a time: 8 − 3·2 = 2.
@@ -30,15 +30,15 @@ TABLE = PriceTable(
 
 
 def _sent() -> tuple[BoundProved, list[str]]:
-    def compute_bound(instance: Instance, **_: Any) -> Bound:
+    def compute_bound(instance: Instance, **_: Any) -> BoundResult:
         assert instance is TWO
-        return Bound(2, None, None, None, TABLE)
+        return BoundResult(2, None, None, None, TABLE)
 
     declared = replace(patterns.FORMULATION, compute=compute_bound)
     deadline, options = time.monotonic() + 60, {"options": patterns.PatternOptions()}
     job = EngineJob(TWO, "bound", declared, True, deadline, 1, 0, [0, 1], 5, options=options)
     events: list[Event] = []
-    bound.solve(job, Report(events.append))
+    bound.solve(job, EventReport(events.append))
     (proved,) = (event for event in events if isinstance(event, BoundProved))
     return proved, [event.text for event in events if isinstance(event, Note)]
 
@@ -60,7 +60,7 @@ def test_a_certificate_too_long_to_evaluate_is_not_sent(
     """Its reader would refuse it; the bound stays, with a line that says so."""
     proved, _ = _sent()
     assert proved.certificate is not None
-    monkeypatch.setattr(budget, limit, 5)
+    monkeypatch.setattr(reader_budget, limit, 5)
     with pytest.raises(CertificateError, match=reason) as refused:
         evaluate_certificate(TWO, read_certificate(proved.certificate))
     proved, notes = _sent()

@@ -15,14 +15,14 @@ import pytest
 from kvopt.methods.grammar import read_method
 from kvopt.run_progress import CompilingLine
 from kvopt.runs import kernel_units
-from kvopt.runs.events import BoundProved, Compiling, Event, Report, ScheduleFound
+from kvopt.runs.events import BoundProved, Compiling, Event, EventReport, ScheduleFound
 from kvopt.runs.execute import execute
 from kvopt.runs.preparation import prepare
 from kvopt.runs.state import RunState
-from kvopt.runs.supervise import Snapshot
+from kvopt.runs.supervise import RunSnapshot
 from kvopt.runs.task import Task
-from support import compiling as keeping
-from support.checkout import ROOT
+from support import kernel_cache as keeping
+from support.project_root import ROOT
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.conftest import DISK_BYTES, HARD
 from tests.kvopt.sweep_tools import Patch, Screen, in_python, task_of
@@ -63,13 +63,13 @@ def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(kept: Path)
 #: Marks a unit, as if it had compiled it for a while, and counts how often.
 SLOWLY = """
 import sys, time
-from kvopt.runs import compiled
+from kvopt.runs import kernel_units
 class Module:
     def compile_kernels():
         print("compiling", flush=True)
         time.sleep(0.5)
-compiled.importlib.import_module = lambda _: Module
-compiled._compile_chain(["prices"])
+kernel_units.importlib.import_module = lambda _: Module
+kernel_units._compile_chain(["prices"])
 """
 
 
@@ -107,7 +107,7 @@ def test_kernels_read_nothing_but_what_the_digest_covers() -> None:
     """What they import of the formulations is in files with kernels, or with tuples for these."""
     for file in sorted((ROOT / "formulations").rglob("*.py")):
         source = file.read_text()
-        if "support.compiling" in source:
+        if "support.kernel_cache" in source:
             for module in re.findall(r"^from (formulations\.\S+) import", source, re.MULTILINE):
                 imported = ROOT / f"{module.replace('.', '/')}.py"
                 assert keeping._HOLDS_KERNELS.search(imported.read_bytes()), (file, module)
@@ -164,7 +164,7 @@ def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
     state = RunState(FOUR, "improve")
     line = CompilingLine(stream)
     for compiling, kernels in ((0.5, (0, 7)), (2.0, (3, 7)), (2.1, (4, 7)), (0.0, (7, 7))):
-        line(Snapshot(state, compiling, kernels))
+        line(RunSnapshot(state, compiling, kernels))
     said = "of 7 parts are compiled, once on this machine; the clock waits"
     texts = [f"{done} {said}" for done in (3, 4)]
     if stream.isatty():
@@ -194,14 +194,14 @@ def test_a_folder_that_is_read_only_counts_where_it_has_all(
 
 #: Has kernels compiled or loaded, and prints how many were loaded.
 PROGRAM = """
-from support import compiling
-@compiling.njit()
+from support import kernel_cache
+@kernel_cache.compile_kernel()
 def one():
     return 1
-@compiling.njit()
+@kernel_cache.compile_kernel()
 def two():
     return 2
-@compiling.njit()
+@kernel_cache.compile_kernel()
 def three():
     return 3
 assert (one(), two(), three()) == (1, 2, 3)
@@ -244,7 +244,7 @@ def test_first_results_come_before_compiling_ends(tmp_path: Path, monkeypatch: P
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        prepare(Task(HARD, "hard", read_method("improve")), Report(take))
+        prepare(Task(HARD, "hard", read_method("improve")), EventReport(take))
     bound, schedule, first, *_ = events
     assert isinstance(bound, BoundProved)
     assert isinstance(schedule, ScheduleFound)
@@ -256,16 +256,16 @@ def test_first_results_come_before_compiling_ends(tmp_path: Path, monkeypatch: P
 _RUN = """
 import sys
 from kvopt.methods.grammar import read_method
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 from kvopt.runs.preparation import prepare
 from kvopt.runs.task import Task
 import kvopt
 
 instance = kvopt.read("tiny_two_bursts")
 task = Task(instance=instance, name=instance.name, method=read_method(sys.argv[1]))
-run = prepare(task, Report([].append))
+run = prepare(task, EventReport([].append))
 loaded = set(sys.modules)
-run(task, Report([].append))
+run(task, EventReport([].append))
 late = {"highspy", "ortools", "pyomo", "scipy", "numba"} & sys.modules.keys() - loaded
 print(sorted(late), "pyomo" in loaded)
 """

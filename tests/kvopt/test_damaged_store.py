@@ -17,7 +17,7 @@ import reports.build
 from instances import Instance, Request
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands.evaluate import main as evaluate
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from kvopt.store import Store, StoreError
 from kvopt.store.row_files import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import run_summaries
@@ -41,7 +41,7 @@ def store(tmp_path: Path, monkeypatch: Patch) -> Path:
     have_library(monkeypatch, PAIR)
     path = tmp_path / "runs.sqlite"
     row = record(key=KEY, instance="pair", instance_sha256=PAIR.sha256, method="cpsat", tel=3)
-    store_runs(path, Finished(row, SCHEDULE, {"kind": "volumes", "value": 3}, PAIR))
+    store_runs(path, FinishedRun(row, SCHEDULE, {"kind": "volumes", "value": 3}, PAIR))
     return path
 
 

@@ -26,7 +26,7 @@ from kvopt.executors import ExecutorError
 from kvopt.executors.dask import run_on_dask
 from kvopt.executors.local import run_local
 from kvopt.runs.process import kill_tree
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.task import FinishedRun, Task
 from tests.kvopt.sweep_tools import ROOT, own_method, task_of, wait_until
 from tests.tiers import a_few
 
@@ -139,7 +139,7 @@ def tasks(*methods: str, count: int = 1) -> list[Task]:
     ]
 
 
-def by_key(results: list[Finished]) -> dict[str, list[object]]:
+def by_key(results: list[FinishedRun]) -> dict[str, list[object]]:
     """Return what two runs of one task have in common, by key; two of one key are an error."""
     assert max(Counter(each.record.key for each in results).values()) == 1
     names = ("instance", "method", "status", "ending", "tel", "lower_bound", "found_by")
@@ -153,7 +153,7 @@ def by_key(results: list[Finished]) -> dict[str, list[object]]:
     }
 
 
-def workers_of(finished: Finished) -> set[int]:
+def workers_of(finished: FinishedRun) -> set[int]:
     """Return the numbers of the processes above a slow run, one of which is its worker."""
     found = re.search(r"workers \[([\d, ]+)", finished.record.detail)
     assert found is not None

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from instances import Instance, Request
-from kvopt.runs.events import Done, Event, RelaxationSolved, Report, read_event
+from kvopt.runs.events import Event, EventReport, MethodDone, RelaxationSolved, read_event
 from kvopt.runs.state import RunState
 from tests.kvopt.sweep_tools import in_fork
 
@@ -18,16 +18,16 @@ import importlib
 import time
 
 from formulations.formulation_registry import formulations
-from kvopt.engines.job import Job
-from kvopt.runs.events import Report, event_line
+from kvopt.engines.job import EngineJob
+from kvopt.runs.events import EventReport, event_line
 from tests.kvopt.test_engine_numbers import TWO
 
 
 def solve(engine, formulation):
     declared = formulations()[formulation].declared
-    job = Job(TWO, engine, declared, False, time.monotonic() + 20, 1, 0, [0, 1], 3)
+    job = EngineJob(TWO, engine, declared, False, time.monotonic() + 20, 1, 0, [0, 1], 3)
     solver = importlib.import_module(f"kvopt.engines.{engine}")
-    solver.solve(job, Report(lambda event: print(event_line(event), end="")))
+    solver.solve(job, EventReport(lambda event: print(event_line(event), end="")))
 """
 #: HiGHS as it is, but for its answers after an error.
 _REFUSING = """
@@ -68,13 +68,13 @@ def test_the_failure_of_highs_stays_in_its_row() -> None:
 def test_numbers_out_of_range_are_left_out_alone(number: float) -> None:
     """Nodes below 0 and numbers that are none leave the rest of an event as it is."""
     events: list[Event] = []
-    report = Report(events.append)
+    report = EventReport(events.append)
     report.done("engine", -1, outcome="error", solver_seconds=number)
     report.relaxation(number, [0.0, number])
     report.relaxation(3.5, [0.0, number])
     report.relaxation(number, [0.0, 1.0])
     done, nothing, value, expected = events
-    assert isinstance(done, Done)
+    assert isinstance(done, MethodDone)
     assert (done.solver, done.nodes, done.outcome, done.solver_seconds) == (
         *("engine", None, "error", None),
     )
@@ -89,7 +89,7 @@ def test_numbers_out_of_range_are_left_out_alone(number: float) -> None:
 def test_the_first_failure_is_the_one_that_is_told() -> None:
     """What fails after it, as a number that cannot be sent, is a note beside it."""
     events: list[Event] = []
-    report = Report(events.append)
+    report = EventReport(events.append)
     report.failure("the engine refuses the model")
     report.failure("ValidationError: nodes", "no_solution")
     state = RunState(Instance("one", 5, (Request(0, 0, 3, 1),)), "highs:ilp")

@@ -21,7 +21,7 @@ from kvopt.executors.local import run_local
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import read_method
 from kvopt.runs.row_columns import PROVED
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.task import FinishedRun, Task
 from kvopt.store.row_files import read_rows
 from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.failures import FailedMethod
@@ -359,7 +359,7 @@ def test_dask_gets_its_address_and_is_an_extra(
     """Without its packages one line names the extra, and nothing has been run."""
     asked: list[str] = []
 
-    def recorded(tasks: list[Task], scheduler: str) -> Iterator[Finished]:
+    def recorded(tasks: list[Task], scheduler: str) -> Iterator[FinishedRun]:
         asked.append(scheduler)
         return run_local(tasks)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
 from kvopt.best_known import __main__ as best_known
@@ -20,21 +20,24 @@ from kvopt.best_known.registry_files import REGISTRY_FILE
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.methods.witness import trusts_solver
 from kvopt.runs.row_columns import PROVED
-from kvopt.runs.stated_optimum import evaluate_document
-from kvopt.runs.task import Finished
+from kvopt.runs.run_evidence import evaluate_document
+from kvopt.runs.task import FinishedRun
 from kvopt.store import Store, proved_bounds
 from kvopt.store.proved_bounds import believed_rows
 from kvopt.store.row_files import export_rows, read_rows
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
+from reports.best_references import collect_statements, find_references
 from reports.build import main as build
 from reports.prepared_rows import prepare_rows
-from reports.references import collect_statements, find_references
 from reports.stored_results import Results
 from schedules import make_schedule
 from schedules.schedule import STATUSES
 from schedules.schedule_files import parse_schedule
-from serving.bounds.certificate import evaluate_rates, read_rate_certificate
 from serving.bounds.loads import work_bound
+from serving.bounds.seconds_certificate import (
+    evaluate_seconds_certificate,
+    read_seconds_certificate,
+)
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP, have_library
 from tests.kvopt.sweep_tools import Capture, Patch, store_runs
 from tests.kvopt.test_store import SCHEDULE
@@ -65,7 +68,7 @@ class Forger:
         fields = {"method": OWN, "lower_bound": 12, "bound_source": ""} | fields
         row = record(instance=instance.name, instance_sha256=instance.sha256, **fields)
         schedule = None if starts is None else make_schedule(instance, starts, row.method)
-        store_runs(self.path, Finished(row, schedule, certificate, stored or instance))
+        store_runs(self.path, FinishedRun(row, schedule, certificate, stored or instance))
         return row.key
 
     def set(self, **columns: object) -> None:
@@ -126,7 +129,7 @@ def test_evaluations_are_remembered(forger: Forger, monkeypatch: Patch, tmp_path
         evaluations.append(told)
         return evaluate_document(*told)
 
-    monkeypatch.setattr(proved_bounds, "evaluated", counting)
+    monkeypatch.setattr(proved_bounds, "evaluate_document", counting)
     source = "certificate: sweep"
     forger.put(certificate=SWEEP, bound_source=source)
     assert [forger.believed, forger.believed, len(evaluations)] == [[True], [True], 1]
@@ -156,7 +159,7 @@ def test_bounds_in_seconds_count(forger: Forger, source: str, bound: int, expect
 def test_a_bound_of_few_at_a_time_is_none_of_others(forger: Forger) -> None:
     """One at a time nearly the whole base is charged for each token: 2 ms and 1 of work."""
     few = {"kind": "work", "value": 0, "batch_time": TAU, "running": 1, "seat": 10**6}
-    value = evaluate_rates(TIMED, read_rate_certificate(few))
+    value = evaluate_seconds_certificate(TIMED, read_seconds_certificate(few))
     assert 2_999_900 < value <= 3_000_000
     assert value > WORK
     forger.put(TIMED, few, lower_bound=value, bound_source="work", batch_time=TAU)
@@ -329,8 +332,10 @@ def test_schedules_that_keep_tokens_may_beat_the_bound(
     schedule = parse_schedule(SCHEDULE | ({"kept": kept} if kept else {}))
     store_runs(
         tmp_path / "runs.sqlite",
-        Finished(record(method=method, tel=12, lower_bound=3, bound_source=""), schedule=schedule),
-        Finished(record(key="c" * 64, method="cpsat", tel=13, lower_bound=13)),
+        FinishedRun(
+            record(method=method, tel=12, lower_bound=3, bound_source=""), schedule=schedule
+        ),
+        FinishedRun(record(key="c" * 64, method="cpsat", tel=13, lower_bound=13)),
     )
     with closing(Store(tmp_path / "runs.sqlite")) as store:
         runs = run_summaries(store, None)

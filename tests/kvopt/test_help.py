@@ -21,7 +21,7 @@ import heuristics.policy_registry
 from kvopt.commands.completion import policy_names
 from kvopt.commands.leaderboard_command import leaderboard
 from kvopt.commands.main import COMMANDS, main, subcommand
-from support.command import Command
+from support.click_command import Command
 from support.current_command import current_command
 from tests.commands import run_command
 from tests.kvopt.sweep_tools import ROOT
@@ -30,7 +30,7 @@ _SUBCOMMANDS = {f"kvopt {name}": subcommand(name) for name in COMMANDS.list_comm
 _MODULES = (
     "instances.ladder",
     "instances.library",
-    "kvopt.best_known.prove",
+    "kvopt.best_known.rerun_proofs",
     "reports.ablation.page",
     "reports.build",
     "reports.library.__main__",
@@ -63,7 +63,7 @@ def test_every_module_with_a_command_is_here() -> None:
 
 def _module(command: Command) -> str:
     function: Any = command.callback
-    if function.__module__ == "support.command":  # made by ``generating``
+    if function.__module__ == "support.click_command":  # made by ``generating``
         function = function.__closure__[0].cell_contents
     return str(function.__module__)
 

@@ -11,18 +11,18 @@ import pytest
 
 import kvopt
 from heuristics.policy_registry import policies
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance, Request, write_instance
 from instances.batch_time import parse_batch_time
-from kvopt.runs.events import Event, Report, ScheduleFound
+from kvopt.runs.events import Event, EventReport, ScheduleFound
 from kvopt.runs.execute import execute
 from kvopt.runs.state import RunState
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from kvopt.store import Store
 from kvopt.sweeps.contradictions import alarms, run_summaries
+from reports.best_references import collect_statements, find_references
 from reports.per_instance import average_seeds
 from reports.prepared_rows import prepare_rows
-from reports.references import collect_statements, find_references
 from reports.stored_results import Results
 from reports.tables.gaps import gaps_to_optimum
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
@@ -75,7 +75,7 @@ def test_the_schedule_tells_whether_it_keeps() -> None:
 def test_on_a_clock_the_total_latency_decides() -> None:
     """Kept tokens are prefilled again, which takes its time."""
     timed = replace(INSTANCE, time_unit="second")
-    setting = Setting(batch_time=parse_batch_time("affine"))
+    setting = RunSetting(batch_time=parse_batch_time("affine"))
     in_tokens = replace(setting, values={"accounting": "tokens"})
     kept = run_policy(policies()["vllm-v1"], timed, in_tokens)
     plain = run_policy(policies()["svf"], timed, setting)
@@ -92,7 +92,7 @@ def test_auto_preempts_in_seconds_where_the_bound_covers_that() -> None:
         events: list[Event] = []
         batch_time = f"linear(1000,{prefill},0,{1 - prefill},0)"
         task = task_of(instance, "auto", time_limit=0.2, batch_time=batch_time)
-        solve_in_seconds(task, Report(events.append))
+        solve_in_seconds(task, EventReport(events.append))
         found[prefill] = [each.found_by for each in events if isinstance(each, ScheduleFound)]
     assert "policy srpt" in found[1]
     assert "policy srpt" not in found[0]
@@ -104,7 +104,7 @@ def _events(*schedules: Schedule, bound: int) -> RunState:
     def take(event: Event) -> None:
         state.take(event.model_copy(update={"seconds": 0.5}))
 
-    report = Report(take)
+    report = EventReport(take)
     for each in schedules:
         report.found(each, "own method")
     report.bound(bound, "prices")
@@ -127,7 +127,7 @@ def test_a_run_takes_no_bound_from_it(bound: int) -> None:
     assert both.detail() == []
 
 
-def _run(method: str) -> Finished:
+def _run(method: str) -> FinishedRun:
     return execute(task_of(INSTANCE, method, planned=True, time_limit=20.0))
 
 

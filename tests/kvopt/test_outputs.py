@@ -15,7 +15,7 @@ import serving.commands.rates_command
 import serving.traces.convert
 from kvopt.store import Store
 from kvopt.store.location import LocationError, store_files
-from support.command import Command
+from support.click_command import Command
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import summary_of, write_small
 from tests.serving.traces.cases import BY_NAME

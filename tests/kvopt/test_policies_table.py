@@ -16,8 +16,8 @@ from kvopt.commands.companion_runs import PolicyLimits
 from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.methods.grammar import every_policy
 from kvopt.methods.knowledge import policy_name
-from kvopt.registry_lookup import Registered
-from kvopt.runs.task import Finished, Task
+from kvopt.registry_lookup import RegisteredValues
+from kvopt.runs.task import FinishedRun, Task
 from serving.slo import read_slo
 
 pytestmark = pytest.mark.usefixtures("quick_bounds")
@@ -112,7 +112,7 @@ def test_the_policies_of_the_answer_are_run_first(monkeypatch: pytest.MonkeyPatc
         _None.waiting = tuple(tasks)
         return _None()
 
-    monkeypatch.setattr(module, "Series", series)
+    monkeypatch.setattr(module, "MethodSeries", series)
     told = table_of(SIX).text
     names = [task.method.text for task in ran]
     assert names[:5] == ["vllm-v1", "swf", "las", "srpt-predicted", "a-min"]
@@ -129,7 +129,7 @@ class _None:
     interrupted = False
     waiting: tuple[Task, ...] = ()
 
-    def run(self) -> list[Finished]:
+    def run(self) -> list[FinishedRun]:
         return []
 
 
@@ -149,8 +149,11 @@ def test_what_ratios_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
     other = table_of(SIX)
     assert "TEL/LB" in _header(other)
     assert "(from area bound)" in other.text
-    for name in ("serving.best_bound.registered", "kvopt.commands.policies_table.registered"):
-        monkeypatch.setattr(name, lambda _: Registered(22, 20, "open"))
+    for name in (
+        "serving.best_bound.find_registered",
+        "kvopt.commands.policies_table.find_registered",
+    ):
+        monkeypatch.setattr(name, lambda _: RegisteredValues(22, 20, "open"))
     left_open = table_of(two)
     assert "TEL/LB" in _header(left_open)
     assert "lower bound 20  (from the registry)" in left_open.text.splitlines()
@@ -158,8 +161,11 @@ def test_what_ratios_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_bound_that_a_schedule_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compared with it, and it is said that one of the two is wrong."""
-    for name in ("serving.best_bound.registered", "kvopt.commands.policies_table.registered"):
-        monkeypatch.setattr(name, lambda _: Registered(10**6, 10**5, "open"))
+    for name in (
+        "serving.best_bound.find_registered",
+        "kvopt.commands.policies_table.find_registered",
+    ):
+        monkeypatch.setattr(name, lambda _: RegisteredValues(10**6, 10**5, "open"))
     _only(monkeypatch, ["svf"])
     table = table_of(SIX)
     assert "the bound 100000  (from the registry) exceeds the TEL" in table.contradiction

@@ -15,16 +15,16 @@ import psutil
 import pytest
 
 from instances import Request
-from kvopt.best_known.entry import Upper
+from kvopt.best_known.registry_entry import UpperValue
 from kvopt.runs import fork_server, memory_watch
-from kvopt.runs.events import BoundProved, Done, Event, ScheduleFound
+from kvopt.runs.events import BoundProved, Event, MethodDone, ScheduleFound
 from kvopt.runs.state import RunState
-from kvopt.runs.supervise import Supervised, supervise
+from kvopt.runs.supervise import SupervisedRun, supervise
 from schedules import make_schedule
 from tests.kvopt.sweep_tools import PAIR, Patch, task_of
 
 
-def _run(memory_limit: float | None = None, limit: float = 30.0) -> Supervised:
+def _run(memory_limit: float | None = None, limit: float = 30.0) -> SupervisedRun:
     task = task_of(PAIR, "highs:ilp", time_limit=20.0, memory_limit=memory_limit)
     return supervise(task, limit)
 
@@ -151,13 +151,13 @@ def test_names_are_as_short_as_the_registry_wants_them() -> None:
     events: list[Event] = [
         ScheduleFound(starts=[0, 3], found_by="y" * 1000),
         BoundProved(value=1, source="x" * 1000),
-        Done(solver="z" * 1000),
+        MethodDone(solver="z" * 1000),
     ]
     for event in events:
         state.take(event)
     for name in (state.found_by, state.bound_source, state.solver):
         told: dict[str, Any] = {"value": 1, "method": "file:own.py", "date": "2026-11-01"}
-        Upper(**told, found_by=name, seconds=0.0, solver=name)
+        UpperValue(**told, found_by=name, seconds=0.0, solver=name)
 
 
 @pytest.mark.slow("compiles")

@@ -15,7 +15,7 @@ from kvopt.runs.events import BoundProved
 from kvopt.runs.execute import execute
 from kvopt.runs.row_columns import PROVED, row_columns
 from kvopt.runs.state import RunState
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from kvopt.store import Store, StoreError
 from kvopt.store.row_files import ExportError, export_rows, read_rows
 from reports.nightly.night_rows import COLUMNS
@@ -58,7 +58,7 @@ declaration.Record = Wider
 from kvopt.store import Store
 from kvopt.store.row_files import export_rows, read_rows
 from reports.nightly.night_rows import COLUMNS, TIMING
-from reports.prepared_rows import prepare
+from reports.prepared_rows import prepare_rows
 from serving.metrics import METRICS
 from tests.kvopt.test_store import RUN, named
 
@@ -75,7 +75,8 @@ for name in ("whole", "real", "text"):
         again = read_rows(folder / file)
         assert again[name].tolist() == kept[name].tolist(), again[name]
         assert again[name].dtype == kept[name].dtype
-    assert {*prepare(kept)[name].map(str)} == {str(getattr(row, name)), str(getattr(Wider, name))}
+    both = {str(getattr(row, name)), str(getattr(Wider, name))}
+    assert {*prepare_rows(kept)[name].map(str)} == both
     assert name in COLUMNS and name not in TIMING
     print(sorted(map(str, kept[name])), kept[name].dtype)
 """
@@ -151,8 +152,8 @@ def test_the_first_bound_of_prices_is_kept() -> None:
 @pytest.mark.parametrize("name", ["rows.csv", "rows.PARQUET"])
 def test_rows_come_back_as_they_were(tmp_path: Path, name: str) -> None:
     """Types, 62 bits, names that look like numbers, formulas or missing values, line breaks."""
-    second = Finished(replace(RECORD, key="c" * 64, tel=None, nodes=7))
-    store_runs(tmp_path / "runs.sqlite", Finished(RECORD), second)
+    second = FinishedRun(replace(RECORD, key="c" * 64, tel=None, nodes=7))
+    store_runs(tmp_path / "runs.sqlite", FinishedRun(RECORD), second)
     rows = read_rows(tmp_path / "runs.sqlite")
     export_rows(rows, tmp_path / name)
     pd.testing.assert_frame_equal(read_rows(tmp_path / name), rows.drop(columns=PROVED))

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.dp import bidirectional, forward
-from formulations.lagrangian.starts import certified_costs
+from formulations.lagrangian.priced_starts import certified_costs
 from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines import search
 from kvopt.engines.job import EngineJob
-from kvopt.runs.events import BoundProved, Event, Report
+from kvopt.runs.events import BoundProved, Event, EventReport
 from kvopt.runs.state import RunState
 from schedules import make_schedule
 from tests.engine_batch import one_at_a_time, solve_batch
@@ -56,7 +56,7 @@ def _events(
     monkeypatch.setattr(search, "lp_prices", lambda *_: found)
     events: list[Event] = []
     job = search_job(forward, None, instance, 30.0, starts, upper_bound)
-    search.solve(job, Report(events.append))
+    search.solve(job, EventReport(events.append))
     return events
 
 
@@ -138,4 +138,4 @@ def test_multipliers_on_states_end_with_the_time(seconds: float) -> None:
     options = bidirectional.BidirectionalOptions(states=True)
     job = search_job(bidirectional, options, instance, seconds, list(known.starts), known.tel)
     # Once it never returned.
-    search.solve(job, Report(lambda _: None))
+    search.solve(job, EventReport(lambda _: None))

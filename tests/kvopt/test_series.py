@@ -10,8 +10,8 @@ import pytest
 import kvopt
 import kvopt.runs.supervise
 from instances import Instance, Request
-from kvopt.runs.series import Series
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.methods_in_turn import MethodSeries
+from kvopt.runs.task import FinishedRun, Task
 from tests.kvopt.sweep_tools import Patch, task_of
 
 FOUR = Instance("four", 6, tuple(Request(i, i % 2, 1 + i % 3, 1 + (2 * i) % 4) for i in range(4)))
@@ -43,7 +43,7 @@ def _tasks(folder: Path, *methods: str, memory_limit: float | None = None) -> li
     return tasks
 
 
-def _statuses(found: list[Finished]) -> list[str]:
+def _statuses(found: list[FinishedRun]) -> list[str]:
     return [each.record.status for each in found]
 
 
@@ -51,7 +51,7 @@ def _statuses(found: list[Finished]) -> list[str]:
 def test_one_after_the_other(tmp_path: Path) -> None:
     """In the order of the tasks; each with its own schedule, as it has alone, and bounds."""
     names = ["svf", "sorted-lp", "vllm-v1", "fcfs", "lp-swap", "a-min"]
-    series = Series(_tasks(tmp_path, *names), time.monotonic() + 60)
+    series = MethodSeries(_tasks(tmp_path, *names), time.monotonic() + 60)
     found = list(series.run())
     assert [each.record.method for each in found] == names
     assert set(_statuses(found)) <= {"feasible", "optimal"}
@@ -67,7 +67,7 @@ def test_a_lost_one_costs_no_other(tmp_path: Path) -> None:
     """One that loops, one that dies, one that eats memory: the rest goes on."""
     methods = ["svf", _EATS, "fcfs", _DIES, "h-sf", _LOOPS, "mc-sf", _RAISES, _LIES, "svf-1bit"]
     tasks = _tasks(tmp_path, *methods, memory_limit=0.7)
-    found = list(Series(tasks, time.monotonic() + 24).run())
+    found = list(MethodSeries(tasks, time.monotonic() + 24).run())
     by_method = {each.record.method: each.record for each in found}
     assert set(by_method) == {task.method.text for task in tasks}
     endings = [by_method[f"file:own_{number}.py"].ending for number in (1, 3, 5)]
@@ -83,7 +83,7 @@ def test_a_lost_one_costs_no_other(tmp_path: Path) -> None:
 def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: Patch) -> None:
     """What was found before Ctrl-C is there, the one under way says so, the others wait."""
     tasks = _tasks(tmp_path, "svf", "fcfs", _LOOPS, "h-sf", "mc-sf")
-    series = Series(tasks, time.monotonic() + 60)
+    series = MethodSeries(tasks, time.monotonic() + 60)
     over = kvopt.runs.supervise._Run.over
 
     def interrupted(run: kvopt.runs.supervise._Run) -> object:
@@ -104,7 +104,7 @@ def test_the_first_may_take_all(tmp_path: Path) -> None:
     methods = ("svf", "fcfs", "mc-sf", "svf-first-fit")
     limits = []
     for whole in (False, True):
-        series = Series(_tasks(tmp_path, *methods), time.monotonic() + 60, first_whole=whole)
+        series = MethodSeries(_tasks(tmp_path, *methods), time.monotonic() + 60, first_whole=whole)
         found = list(series.run())
         assert _statuses(found) == ["feasible"] * 4
         limits.append(found[0].record.time_limit)
@@ -114,6 +114,6 @@ def test_the_first_may_take_all(tmp_path: Path) -> None:
 
 def test_what_the_end_of_the_time_stops_was_not_run(tmp_path: Path) -> None:
     """It has had no share that it could be said to have used up, and waits with the others."""
-    series = Series(_tasks(tmp_path, _LOOPS, "svf"), time.monotonic() + 1.2, first_whole=True)
+    series = MethodSeries(_tasks(tmp_path, _LOOPS, "svf"), time.monotonic() + 1.2, first_whole=True)
     assert list(series.run()) == []
     assert len(series.waiting) == 2

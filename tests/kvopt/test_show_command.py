@@ -46,7 +46,7 @@ def test_the_constants_of_a_solver(capsys: pytest.CaptureFixture[str]) -> None:
     """Each under its file, with the comment above it; a name of another file is not there."""
     assert main(["show", "search:layers"]) == 0
     shown = capsys.readouterr().out
-    own = shown.partition("# formulations/dp/levels.py\n")[2].partition("\n\n")[0]
+    own = shown.partition("# formulations/dp/backward_sweep.py\n")[2].partition("\n\n")[0]
     assert "at most and at least.\nCHUNK, LEAST_CHUNK = (4000, 64)\n" in own
     assert "_FAR" not in shown
     assert "formulations/cp" not in shown

@@ -10,15 +10,15 @@ from formulations.certificates.certificate_evaluation import evaluate_certificat
 from formulations.certificates.certificate_file import Certificate, read_certificate
 from formulations.formulation_choice import default_formulation
 from formulations.valid.idle_gaps import parts_of
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance
 from kvopt.engines import improve
 from kvopt.engines.split import VOLUMES_OF_PARTS, run_parts
 from kvopt.engines.start import run_engine
-from kvopt.runs.events import Event, Report, ScheduleFound
+from kvopt.runs.events import Event, EventReport, ScheduleFound
 from kvopt.runs.execute import execute
 from kvopt.runs.state import RunState
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.task import FinishedRun, Task
 from schedules.evidence import VOLUMES
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import task_of
@@ -29,7 +29,7 @@ from tests.tiers import a_few
 ENGINES = ("auto", "highs:ilp", "cpsat", "search", "bound", "improve", "appsi_highs:ilp-sparse")
 
 
-def _solved(instance: Instance, method: str, seconds: float = 20.0) -> Finished:
+def _solved(instance: Instance, method: str, seconds: float = 20.0) -> FinishedRun:
     return execute(task_of(instance, method, time_limit=seconds, memory_limit=4.0))
 
 
@@ -82,7 +82,7 @@ def test_a_schedule_to_begin_with_is_not_told_again(arrivals: tuple[int, int]) -
     assert best is not None
     events: list[Event] = []
     task = task_of(instance, "improve", time_limit=1.0, warm_start=list(best.starts))
-    run_engine(improve, task.method, task, Report(events.append))
+    run_engine(improve, task.method, task, EventReport(events.append))
     assert not [event for event in events if isinstance(event, ScheduleFound)]
 
 
@@ -120,9 +120,9 @@ def test_a_wrong_schedule_of_a_part_refuses_the_run() -> None:
     instance = instance_of(10, (0, 3, 5), (0, 4, 3), (10**6, 3, 4), (10**6, 5, 2))
     task = task_of(instance, "improve", time_limit=1.0)
     state = RunState(instance, "improve")
-    report = Report(lambda event: (state.take(event), None)[1])
+    report = EventReport(lambda event: (state.take(event), None)[1])
 
-    def run(part: Task, told: Report) -> None:
+    def run(part: Task, told: EventReport) -> None:
         assert part.instance is not None
         told.schedule([0] * len(part.instance), "liar")
         told.bound(12, "search")

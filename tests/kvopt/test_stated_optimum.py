@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 import kvopt.runs.state
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance, write_instance
 from kvopt.methods.grammar import read_method
 from kvopt.runs.events import BoundProved, ScheduleFound
+from kvopt.runs.run_evidence import find_dispute
 from kvopt.runs.state import RunState
-from kvopt.runs.stated_optimum import find_dispute
 from kvopt.runs.task import Task
 from kvopt.sweeps.contradictions import RunSummary
 from reports.stored_results import Results

@@ -24,14 +24,14 @@ from instances import Instance, Request
 from instances.instance_files import instance_document
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import evaluate
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from kvopt.store import Store, StoreError, database
 from kvopt.store.location import LocationError
 from kvopt.store.row_files import read_rows
 from reports.nightly import __main__ as nightly
 from schedules.schedule_files import parse_schedule
 from serving.commands import capacity_command, rates_command
-from support.command import Command
+from support.click_command import Command
 from tests.commands import run_command
 from tests.kvopt.sweep_tools import Patch, store_runs
 from tests.reports.synthetic import record
@@ -64,7 +64,7 @@ SCHEDULE = {
     "provenance": {},
 }
 INSTANCE = Instance("one", 9, (Request(0, 0, 1, 1),))
-RUN = Finished(RECORD, parse_schedule(SCHEDULE), {"prices": ["1/3"]}, INSTANCE)
+RUN = FinishedRun(RECORD, parse_schedule(SCHEDULE), {"prices": ["1/3"]}, INSTANCE)
 #: What breaks out of careless SQL, or is no text to a database.
 HOSTILE = [
     "'; DROP TABLE runs; --",
@@ -102,7 +102,7 @@ def side_by_side(*works: Callable[[], object]) -> list[BaseException]:
     return [error for each in ended if (error := each.exception()) is not None]
 
 
-def named(key: str, **changes: Any) -> Finished:
+def named(key: str, **changes: Any) -> FinishedRun:
     """Return the run under another key, with changed columns."""
     return replace(RUN, record=replace(RECORD, key=key, **changes))
 
@@ -122,7 +122,7 @@ def test_what_is_put_in_comes_out(store: Store) -> None:
 def test_second_run_of_a_key_replaces_the_first(store: Store) -> None:
     """One row a key, whole: nothing of the first run's proofs is left."""
     store.put(RUN)
-    store.put(Finished(replace(RECORD, status="crashed", tel=None)))
+    store.put(FinishedRun(replace(RECORD, status="crashed", tel=None)))
     assert list(store.statuses().values()) == ["crashed"]
     assert store.schedule(RECORD.key) is None
     assert store.certificate(RECORD.key) is None
@@ -268,7 +268,7 @@ def _without_writing(folder: Path) -> Iterator[None]:
             path.chmod(0o755)
 
 
-def _unmerged(path: Path, run: Finished) -> None:
+def _unmerged(path: Path, run: FinishedRun) -> None:
     """Leave a second run in the log only, as a killed sweep does."""
     store_runs(path, run)
     store = Store(path)

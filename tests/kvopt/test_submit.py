@@ -15,7 +15,7 @@ import kvopt.best_known.__main__
 import support.json_files
 from instances import Instance, Request
 from instances.ladder import read_ladder
-from kvopt.best_known.known_instances import WithLadder
+from kvopt.best_known.known_instances import LibraryWithLadder
 from kvopt.commands import submit
 from kvopt.solution_file import name_of_model
 from schedules import Schedule, make_schedule, write_schedule
@@ -69,7 +69,7 @@ def test_a_schedule_of_the_ladder_enters_the_registry() -> None:
     assert "taken: am2_n5_seed0: open" in _submit("drawn.json")[0]
     assert _entry("am2_n5_seed0")["file"] == "ladder.csv"
     in_rounds = {rung.sha256 for rung in read_ladder().values() if not rung.in_seconds}
-    assert set(WithLadder({})) == in_rounds
+    assert set(LibraryWithLadder({})) == in_rounds
 
 
 def test_a_better_schedule_enters_the_registry() -> None:

@@ -12,7 +12,7 @@ from instances.families import families
 from instances.ladder import read_ladder
 from kvopt.best_known import read_registry
 from kvopt.methods.grammar import read_method
-from kvopt.suites import Section, SuiteError, load, read_suite, suites
+from kvopt.suites import SuiteError, SuiteSection, load, read_suite, suites
 from kvopt.suites.instance_sources import file_source
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.sweep_inputs import InputError, Wishes, read_inputs
@@ -117,7 +117,7 @@ def test_a_suite_of_ones_own(tmp_path: Path) -> None:
     tiny = ["tiny_handover", "tiny_handover_ramp", "tiny_horizon"]
     assert names[:4] == ["am1_n2_seed3", *tiny]
     assert [name.rpartition("_")[2] for name in names[4:]] == ["seed2", "seed3"]
-    assert section == Section(
+    assert section == SuiteSection(
         "p", section.sources, (read_method("svf"),), 1, 60.0, None, 1, True, "policies"
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance, Request, write_instance
 from kvopt.executors.local import run_local
 from kvopt.runs.events import BoundProved, ScheduleFound

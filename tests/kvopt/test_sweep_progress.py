@@ -10,9 +10,9 @@ import pytest
 import kvopt.run_progress
 from instances import Instance, Request
 from kvopt.executors.local import run_local
-from kvopt.run_progress import Display
+from kvopt.run_progress import SweepDisplay
 from kvopt.runs.state import RunState
-from kvopt.runs.supervise import Snapshot
+from kvopt.runs.supervise import RunSnapshot
 from schedules import make_schedule
 from tests.kvopt.sweep_tools import Patch, Screen, task_of
 from tests.reports.synthetic import record
@@ -32,7 +32,7 @@ def test_silence(stream: io.StringIO, quiet: bool, early: bool, monkeypatch: Pat
     """In a pipe, quiet on a terminal, and before two seconds are over."""
     if not early:
         monkeypatch.setattr(kvopt.run_progress, "SHOWN_FROM_SECONDS", 0.0)
-    shown = Display(stream, total=2, quiet=quiet)
+    shown = SweepDisplay(stream, total=2, quiet=quiet)
     shown.advance(record(status="feasible", total_seconds=10.0))
     shown.close()
     assert stream.getvalue() == ""
@@ -49,11 +49,11 @@ def test_what_runs_now_and_its_gap() -> None:
     task = task_of(one, "svf")
     state = RunState(one, "svf")
     state.offer(make_schedule(one, [1], "svf"), "svf")
-    shown = Display(stream, total=4, quiet=False)
-    shown.take(task, Snapshot(state))
+    shown = SweepDisplay(stream, total=4, quiet=False)
+    shown.take(task, RunSnapshot(state))
     state.raise_bound(1, "volumes")
     time.sleep(0.11)
-    shown.take(task, Snapshot(state))
+    shown.take(task, RunSnapshot(state))
     for status in ("error", "optimal", "optimal"):
         shown.advance(record(status=status, instance=one.name, method="svf", seed=0))
     shown.close()

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.bounds.fluid import fluid_prices, likely_horizon
+from formulations.bounds.fluid_limit import fluid_prices, likely_horizon
 from formulations.bounds.pricing import request_classes
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.dp import backward
-from formulations.dp.network import network, rules
+from formulations.dp.priced_network import network, rules
 from formulations.valid.windows import start_windows
 from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
@@ -26,7 +26,7 @@ from instances.families import am1, uniform
 from kvopt.engines import search
 from kvopt.engines.parts import sweep_turns as proving
 from kvopt.methods.witness import certificate_witness, engine_witness
-from kvopt.runs.events import Done, Event, Note, Report, ScheduleFound
+from kvopt.runs.events import Event, EventReport, MethodDone, Note, ScheduleFound
 from schedules import check_schedule, make_schedule
 from schedules.evidence import independent_pair
 from tests.engine_batch import one_at_a_time, solve_batch
@@ -57,7 +57,7 @@ def _events(
         monkeypatch.setattr(proving, "searchable_states", lambda *_: None)
     options = options or backward.SweepOptions()
     job = search_job(backward, options, instance, seconds, list(known.starts), known.tel, **limits)
-    search.solve(job, Report(events.append))
+    search.solve(job, EventReport(events.append))
     return events
 
 
@@ -74,7 +74,7 @@ def test_every_closed_window_comes_with_its_certificate(monkeypatch: Patch) -> N
     schedule = make_schedule(FIVE, found[-1].starts, "sweep")
     assert check_schedule(FIVE, schedule).valid
     assert schedule.tel == optimum
-    assert isinstance(events[-1], Done)
+    assert isinstance(events[-1], MethodDone)
     assert events[-1].outcome == "optimal"
 
 
@@ -120,7 +120,7 @@ def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: Patch) -> No
         monkeypatch.setattr(search, "fits", lambda *_: True)
         events = _events(monkeypatch, FIVE, seconds, memory_limit=memory)
         assert all(each.value <= optimum for each in bounds_of(events))
-        assert isinstance(events[-1], Done)
+        assert isinstance(events[-1], MethodDone)
         assert events[-1].outcome == "limit"
 
 
@@ -139,7 +139,7 @@ def test_too_many_patterns_are_told_first(monkeypatch: Patch) -> None:
     note, done = _events(monkeypatch, uniform.generate(n=400), patterns=True)
     assert isinstance(note, Note)
     assert "too many configurations" in note.text
-    assert isinstance(done, Done)
+    assert isinstance(done, MethodDone)
 
 
 @pytest.mark.parametrize("name", ["am1/am1_00", "uniform_100", "am2/am2_00"])

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from formulations.dp import forward
-from formulations.dp.forward import Pass
-from formulations.lagrangian.starts import certified_costs
+from formulations.dp.forward import ForwardPass
+from formulations.lagrangian.priced_starts import certified_costs
 from formulations.valid.windows import start_windows
 from instances import Instance
 from instances.families import am1
 from kvopt.engines import auto
 from kvopt.engines.job import EngineJob
 from kvopt.methods.grammar import read_method
-from kvopt.runs.events import BoundProved, Done, Event, Ready, Report, ScheduleFound
+from kvopt.runs.events import BoundProved, Event, EventReport, MethodDone, Ready, ScheduleFound
 from kvopt.runs.task import Task
 from kvopt.runs.team import Order, SendSchedule, run_team
 from tests.engine_batch import one_at_a_time
@@ -48,7 +48,7 @@ def test_two_engines_side_by_side_and_a_third_on_demand() -> None:
     done, extra = set[str](), [_task(PAIR, "cpsat:cpsat-strong")]
 
     def listen(task: Task, event: Event) -> list[Task]:
-        done.update([task.method.text] if isinstance(event, Done) else [])
+        done.update([task.method.text] if isinstance(event, MethodDone) else [])
         return [extra.pop()] if isinstance(event, BoundProved) and extra else []
 
     tasks = [_task(PAIR, "highs:ilp"), _task(PAIR, "cpsat:cpsat")]
@@ -61,7 +61,7 @@ def test_all_stop_when_it_is_enough() -> None:
     done: list[Event] = []
 
     def listen(_: Task, event: Event) -> list[Task]:
-        done.extend([event] if isinstance(event, Done) else [])
+        done.extend([event] if isinstance(event, MethodDone) else [])
         return []
 
     tasks = [_task(am1.generate(seed=0), "improve", seconds=60), _task(PAIR, "highs:ilp")]
@@ -120,7 +120,7 @@ def test_auto_tells_of_what_is_better_only() -> None:
     """A schedule that is no better, or none at all, is told to nobody."""
     events: list[Event] = []
     job = EngineJob(PAIR, "auto", None, False, time.monotonic() + 60, 1, 0, [1, 6], 9)
-    team = auto._Team(job, Report(events.append))
+    team = auto._Team(job, EventReport(events.append))
     told = [
         team._listen(TASK, ScheduleFound(starts=starts, found_by="another", seconds=0))
         for starts in ([0, 7], [0], [0, 4], [0, 5], [0, 3])
@@ -144,7 +144,7 @@ def test_a_pass_takes_a_better_schedule_on_its_way() -> None:
     windows = start_windows(instance, tel)
     costs = certified_costs(instance, [], None, windows.latest)
 
-    def search(sent: list[tuple[int, list[int]] | None]) -> Pass:
+    def search(sent: list[tuple[int, list[int]] | None]) -> ForwardPass:
         given = instance, windows, costs, (tel, poor), 100_000
         found = forward.search(*given, known=lambda: sent.pop(0) if len(sent) > 1 else sent[0])
         assert found is not None

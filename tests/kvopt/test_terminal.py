@@ -18,7 +18,7 @@ import support.progress
 from instances import Instance, Request
 from kvopt.run_progress import ProgressLines
 from kvopt.runs.state import RunState
-from kvopt.runs.supervise import Snapshot
+from kvopt.runs.supervise import RunSnapshot
 from schedules import make_schedule
 from support.progress import count_progress, show_progress
 from tests.kvopt.sweep_tools import ROOT, Screen
@@ -53,9 +53,9 @@ def _run(stream: io.StringIO, clock: _Clock) -> None:
         clock.now = 100.0 + seconds
         # TEL = the sum of starts and outputs: 0 + 1 + (TEL - 4) + 3.
         state.offer(make_schedule(THREE, [0, 1, tel - 4], "m"), "m")
-        lines(Snapshot(state))
+        lines(RunSnapshot(state))
     state.raise_bound(6, "volumes")
-    lines(Snapshot(state, ended=True))
+    lines(RunSnapshot(state, ended=True))
 
 
 def test_one_line_a_second_in_a_pipe_and_the_last_state_in_any_case(clock: _Clock) -> None:
@@ -91,7 +91,7 @@ def test_without_news_a_pipe_gets_a_line_every_five_seconds(clock: _Clock) -> No
         state.offer(make_schedule(THREE, [0, 1, 3], "m"), "m")
         for second in range(12):
             clock.now = 100.0 + second
-            lines(Snapshot(state))
+            lines(RunSnapshot(state))
     told = [line.split()[0] for line in stream.getvalue().splitlines()[1:]]
     assert told == ["0.0", "5.0", "10.0"]
     assert len(set(screen.getvalue().split("\r")[1:])) == 12
@@ -102,8 +102,8 @@ def test_quiet_shows_nothing(clock: _Clock) -> None:
     stream, state = io.StringIO(), RunState(THREE, "m")
     state.offer(make_schedule(THREE, [0, 1, 3], "m"), "m")
     lines = ProgressLines(stream, clock.now, quiet=True)
-    lines(Snapshot(state, 5.0, (1, 2)))
-    lines(Snapshot(state, ended=True))
+    lines(RunSnapshot(state, 5.0, (1, 2)))
+    lines(RunSnapshot(state, ended=True))
     assert stream.getvalue() == ""
 
 

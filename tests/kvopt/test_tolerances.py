@@ -25,7 +25,7 @@ from kvopt.engines.parts.pyomo_options import KNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import COVERED, CoveredReport, largest_activity
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.option_values import read_formulation
-from kvopt.runs.events import BoundProved, Event, MethodFailed, Note, Report, ScheduleFound
+from kvopt.runs.events import BoundProved, Event, EventReport, MethodFailed, Note, ScheduleFound
 from kvopt.runs.execute import execute
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
@@ -138,7 +138,7 @@ def test_no_schedule_has_a_larger_activity(instance: Instance, data: st.DataObje
 def _sent(instance: Instance, activity: float, tolerance: float, starts: list[int]) -> list[Event]:
     """Return the events after a bound of 7, a schedule and an infeasible model."""
     events: list[Event] = []
-    given = _job(instance, "ilp"), Report(events.append), "engine", activity, tolerance
+    given = _job(instance, "ilp"), EventReport(events.append), "engine", activity, tolerance
     words = CoveredReport(*given)
     words.bound(6.99999)
     words.schedule(starts)
@@ -161,7 +161,7 @@ def test_a_model_is_built_as_long_as_there_is_time(name: str) -> None:
     """A model, and that on sets of requests; where the time is over each is given up."""
     instance = instance_of(10**9, *((0, 3 * 10**8, 3 + i) for i in range(4)))
     job, told = _job(instance, name), list[Event]()
-    late, report = replace(job, deadline=time.monotonic() - 1), Report(told.append)
+    late, report = replace(job, deadline=time.monotonic() - 1), EventReport(told.append)
     assert prepare(late, report) is None
     (note,) = told
     assert "too short to build" in str(note)
@@ -249,7 +249,7 @@ def test_only_the_bound_of_a_known_solver_counts(
     monkeypatch.setattr(tolerances, "lp_prices", lambda *_: None)
     events: list[Event] = []
     job = _job(instance_of(5, (0, 3, 1), (0, 3, 1)), "ilp", name)
-    pyomo_solver.solve(job, Report(events.append))
+    pyomo_solver.solve(job, EventReport(events.append))
     told = [event for event in events if isinstance(event, BoundProved)]
     bounds = [event.value for event in told if event.source == name]
     assert bounds == believed

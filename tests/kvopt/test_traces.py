@@ -19,8 +19,8 @@ from kvopt.suites import SuiteError, load, read_suite
 from schedules.check_command import main as check
 from serving.commands.rates_command import main as rates
 from serving.traces import TraceError, TraceOptions
-from serving.traces.options import TraceOptionError
-from serving.traces.reading import read_trace
+from serving.traces.read_trace import read_trace
+from serving.traces.trace_options import TraceOptionError
 from tests.kvopt.conftest import Refused
 from tests.serving.traces.cases import BY_NAME
 

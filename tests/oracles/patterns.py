@@ -1,4 +1,4 @@
-"""Decide from the definition of ``formulations.valid.states`` whether states are a pattern."""
+"""Decide from the definition of ``running_states`` whether states are a pattern."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from instances import Instance
 from kvopt.methods.witness import trusts_solver
 from kvopt.runs.row_columns import Record, row_columns
 from reports.stored_results import Results
-from reports.units import Unit
+from reports.time_units import Unit
 
 
 def record(**changed: Any) -> Record:

@@ -17,7 +17,7 @@ from instances import Instance, Request
 from instances.instance_files import read_instance
 from instances.instance_names import find_instance
 from kvopt.commands import evaluate
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from kvopt.store import Store
 from kvopt.store.row_files import export_rows
 from reports.build import build_report, main, make_report, report_texts
@@ -67,14 +67,14 @@ def _requests(n: int) -> list[Request]:
     return [Request(id=k, arrival=0, prompt=1 + k % 3, output=1 + k % 5) for k in range(n)]
 
 
-def _run(instance: Instance, method: str, late: int = 0) -> Finished:
+def _run(instance: Instance, method: str, late: int = 0) -> FinishedRun:
     starts, now = [], late
     for request in instance.requests:
         starts.append(now)
         now += request.output
     schedule = make_schedule(instance, starts, method)
     row = record_of(instance, family=instance.family, method=method, tel=schedule.tel)
-    return Finished(row, schedule, None, instance)
+    return FinishedRun(row, schedule, None, instance)
 
 
 @pytest.mark.slow("walks")
@@ -83,10 +83,10 @@ def test_same_rows_same_bytes(rows: pd.DataFrame, files: dict[str, str]) -> None
     shuffled = rows.sample(frac=1, random_state=1).reset_index(drop=True)
     assert report_texts(make_report(Results(shuffled), pages=3)) == files
     script = (
-        "import hashlib, json; from reports.build import make_report, texts;"
+        "import hashlib, json; from reports.build import make_report, report_texts;"
         "from reports.stored_results import Results;"
         "from tests.reports.synthetic import many;"
-        "files = texts(make_report(Results(many(18, 12)), pages=3));"
+        "files = report_texts(make_report(Results(many(18, 12)), pages=3));"
         "print(hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest())"
     )
     other = subprocess.run(
@@ -206,7 +206,7 @@ def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> N
         titles.extend(axes.get_title(loc="left") for axes in figure.axes)
         return b"<svg width='1pt' height='1pt'/>"
 
-    monkeypatch.setattr("reports.pages.picture.picture_image", written)
+    monkeypatch.setattr("reports.pages.instance_pictures.picture_image", written)
     opened = Store(store)
     rows = opened.rows()
     (sha,) = rows.loc[rows["instance"].eq("small"), "instance_sha256"].unique()

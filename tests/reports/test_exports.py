@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 from reports.build import build_report, make_report
-from reports.exports import csv_table, latex, latex_table
 from reports.figures.parameter import parameter_figure
+from reports.paper_exports import csv_table, latex, latex_table
+from reports.parameter_curves import by_family, curves
 from reports.per_instance import spread
 from reports.report_folder import MARKER
 from reports.stored_results import Results
-from reports.swept import by_family, curves
 from reports.table import Column, Table
 from tests.reports.hostile import hostile_records
 from tests.reports.synthetic import frame, measured_of, record, texts_of

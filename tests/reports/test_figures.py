@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from reports.figures.bounds import bounds_figure
+from reports.figures.figure_parts import drawing, log_axis, with_base
 from reports.figures.rate_figures import pareto_figure
-from reports.figures.style import drawing, log_axis, with_base
 from reports.pictures.__main__ import main as pictures
 from reports.prepared_rows import prepare_rows
 from tests.pins import as_pinned

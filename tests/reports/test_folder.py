@@ -12,7 +12,7 @@ from kvopt.store import Store
 from reports.build import build_report
 from reports.report_folder import MARKER, REPORT, check_place, list_text, write_files
 from reports.stored_results import Results
-from support.output_files import OutputError
+from support.output_checks import OutputError
 from tests.reports.folders import fill, held
 from tests.reports.synthetic import frame
 

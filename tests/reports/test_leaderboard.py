@@ -12,7 +12,7 @@ from reports.build import _parts
 from reports.stored_results import Results
 from reports.table import Table
 from reports.terminal_report import format_ranking
-from reports.units import is_adversarial
+from reports.time_units import is_adversarial
 from reports.verdict_sentences import verdict
 from tests.reports.synthetic import frame, record, results_of
 

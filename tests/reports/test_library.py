@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kvopt.best_known import known_values, read_registry
-from kvopt.best_known.entry import Registry
+from kvopt.best_known.registry_entry import Registry
 from reports.library.__main__ import FOLDER, main, page_text
 from reports.library.library_site import library_pages
 from reports.library.sentence import runs

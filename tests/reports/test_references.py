@@ -9,9 +9,9 @@ import pytest
 
 from kvopt.methods.witness import engine_witness
 from kvopt.runs.row_columns import Record
+from reports.best_references import collect_statements, find_references
 from reports.pages.instance_page import facts
 from reports.prepared_rows import prepare_rows
-from reports.references import collect_statements, find_references
 from reports.stored_results import Results
 from tests.reports.synthetic import digest, frame, record
 

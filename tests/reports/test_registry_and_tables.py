@@ -21,15 +21,15 @@ from kvopt.best_known.known_instances import LibraryInstance
 from kvopt.best_known.proved_entry import ContradictionError, ProvedEntry, merge
 from kvopt.best_known.registry_folder import write_all
 from kvopt.methods.engine_table import proofs
-from kvopt.runs.task import Finished
+from kvopt.runs.task import FinishedRun
 from kvopt.store import Store
 from kvopt.store.proved_bounds import judge_rows
+from reports.best_references import collect_statements, find_references
 from reports.nightly.__main__ import FOLDER, ROWS
 from reports.nightly.night_rows import read_rows
 from reports.prepared_rows import prepare_rows
-from reports.references import collect_statements, find_references
 from reports.stored_results import Results
-from reports.tables.listed import instance_table
+from reports.tables.instance_lines import instance_table
 from schedules import make_schedule
 from schedules.evidence import CONTRADICTED, MISSTATED, VOLUMES
 from schedules.schedule import KEEPS_TOKENS_NOTE
@@ -97,7 +97,7 @@ def runs(draw: st.DrawFn, name: str, most: int, certificates: bool) -> list[Run]
     return drawn
 
 
-def _finished(instance: Instance, run: Run, number: int) -> Finished:
+def _finished(instance: Instance, run: Run, number: int) -> FinishedRun:
     schedule = None
     if run.tel is not None:
         starts = KEPT[instance.name] if run.kept else STARTS[instance.name][run.tel]
@@ -120,7 +120,7 @@ def _finished(instance: Instance, run: Run, number: int) -> Finished:
         bound_source=run.source,
         finished_utc=f"2026-11-{1 + number:02}T01:02:03+00:00",
     )
-    return Finished(record, schedule, PRICES if run.certificate else None)
+    return FinishedRun(record, schedule, PRICES if run.certificate else None)
 
 
 def _stored(

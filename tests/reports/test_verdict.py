@@ -16,7 +16,7 @@ from instances.batch_time import NANOSECONDS
 from kvopt.methods.knowledge import knowledge, shown_method
 from kvopt.runs.row_columns import Record
 from reports.tables.leaderboard import leaderboards
-from reports.units import Unit
+from reports.time_units import Unit
 from reports.verdict_sentences import verdict
 from tests.reports.synthetic import record, units_of
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from heuristics.policy_registry import policies
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance
 from instances.batch_time import parse_batch_time
 from schedules import Clock, Schedule, make_schedule
@@ -259,7 +259,7 @@ def test_mutations_are_refused(name: str) -> None:
         rng = np.random.default_rng([5, seed])
         instance = _drawn(rng)
         defaults = {each.name: each.default for each in policies()[policy].parameters}
-        setting = Setting(values=defaults | values, seed=seed, batch_time=model)
+        setting = RunSetting(values=defaults | values, seed=seed, batch_time=model)
         schedule = run_policy(policies()[policy], instance, setting)
         verdict = check_schedule(instance, schedule)
         assert verdict.valid, verdict.reason
@@ -282,7 +282,7 @@ def test_long_outputs_take_no_longer() -> None:
     found = []
     for outputs in ((700, 2100, 5), (10**9 - 3, 10**9 - 9, 10**6)):
         instance = make(10**9, *((0, i, o) for i, o in enumerate(outputs)))
-        setting = Setting(batch_time=model)
+        setting = RunSetting(batch_time=model)
         schedule = run_policy(policies()["fcfs"], instance, setting)
         began = time.process_time()
         assert check_schedule(instance, schedule).valid

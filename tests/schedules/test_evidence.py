@@ -14,8 +14,8 @@ from schedules.evidence import (
     CONTRADICTED,
     MISSTATED,
     STANDINGS,
-    Argument,
     BoundStatement,
+    ProofArgument,
     Standing,
     Witness,
     contradictions,
@@ -30,19 +30,23 @@ from schedules.evidence import (
 from schedules.schedule import EASIER, KEEPS_TOKENS_NOTE, OUTSIDE
 
 
-def _certificate(kind: str, code: str, argument: Argument) -> Witness:
+def _certificate(kind: str, code: str, argument: ProofArgument) -> Witness:
     name = f"certificate: {kind}"
     return Witness(name, 12, "certificate: ", frozenset({code}), argument, kind)
 
 
-ILP = Witness("highs:ilp", 12, "highs", frozenset({"ilp", "windows"}), Argument.BRANCH_AND_BOUND)
-CP = Witness("cpsat:cpsat", 12, "cpsat", frozenset({"cp"}), Argument.CONSTRAINTS)
-SEARCH = Witness("search", 12, "search", frozenset({"layers", "windows"}), Argument.FORWARD_SETS)
-BACKWARD = Witness("search:sweep", 12, "search", frozenset({"sweep"}), Argument.BACKWARD)
-SWEEP = _certificate("sweep", "swept", Argument.BACKWARD)
-VOLUMES = _certificate("volumes", "volume", Argument.AREA)
-PARTS = _certificate("parts", "parts", Argument.PARTS)
-PRICES = _certificate("prices", "windows", Argument.MEMORY_PRICES)
+ILP = Witness(
+    "highs:ilp", 12, "highs", frozenset({"ilp", "windows"}), ProofArgument.BRANCH_AND_BOUND
+)
+CP = Witness("cpsat:cpsat", 12, "cpsat", frozenset({"cp"}), ProofArgument.CONSTRAINTS)
+SEARCH = Witness(
+    "search", 12, "search", frozenset({"layers", "windows"}), ProofArgument.FORWARD_SETS
+)
+BACKWARD = Witness("search:sweep", 12, "search", frozenset({"sweep"}), ProofArgument.BACKWARD)
+SWEEP = _certificate("sweep", "swept", ProofArgument.BACKWARD)
+VOLUMES = _certificate("volumes", "volume", ProofArgument.AREA)
+PARTS = _certificate("parts", "parts", ProofArgument.PARTS)
+PRICES = _certificate("prices", "windows", ProofArgument.MEMORY_PRICES)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +113,12 @@ def test_one_solver_is_one_witness() -> None:
     """Whatever its models are, and however often it is named."""
     assert (
         independent_pair(
-            [CP, Witness("cpsat:cpsat-strong", 12, "cpsat", frozenset({"t"}), Argument.CONSTRAINTS)]
+            [
+                CP,
+                Witness(
+                    "cpsat:cpsat-strong", 12, "cpsat", frozenset({"t"}), ProofArgument.CONSTRAINTS
+                ),
+            ]
         )
         is None
     )
@@ -124,7 +133,7 @@ def test_why_a_second_proof_does_not_count() -> None:
         "certificate: sweep and search:sweep share the argument (backward dynamic "
         "programming with state-space relaxation)"
     )
-    other = Witness("highs:strong", 12, "highs", ILP.model_code, Argument.BRANCH_AND_BOUND)
+    other = Witness("highs:strong", 12, "highs", ILP.model_code, ProofArgument.BRANCH_AND_BOUND)
     assert judge(12, 12, [ILP, other]).shared == (
         "highs:ilp and highs:strong share the solver and code of the model and the argument "
         "(time-indexed formulation, branch and bound)"

@@ -16,7 +16,7 @@ from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.solve import main as solve
 from kvopt.project_paths import DEFAULT_STORE
 from kvopt.runs.execute import execute
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.task import FinishedRun, Task
 from serving.batch_time import DEFAULT
 from serving.best_bound import KnownBound, best_bound, coverage, percent_left, share_left
 from serving.commands.rates_command import main as rates
@@ -40,7 +40,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bounded() -> Finished:
+def bounded() -> FinishedRun:
     """A run of ``bound`` on TIGHT, put into the default store."""
     found = execute(task_of(TIGHT, "bound", time_limit=1.0, batch_time=DEFAULT))
     assert found.record.lower_bound is not None
@@ -100,7 +100,7 @@ def test_a_bound_is_computed_here_and_no_store_is_written(
 
 
 @pytest.mark.slow("walks")
-def test_a_report_has_the_bound_of_the_store(bounded: Finished, tmp_path: Path) -> None:
+def test_a_report_has_the_bound_of_the_store(bounded: FinishedRun, tmp_path: Path) -> None:
     """That of another command on the same instance and batch time, not that on another."""
     bound, batch_time = bounded.record.lower_bound, f"--batch-time={DEFAULT}"
     assert bound is not None
@@ -124,7 +124,7 @@ def test_the_schedule_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thr
     (tmp_path / "conv.csv").write_text(_TRACE)
     order: list[str] = []
 
-    def noting(task: Task, *told: Any, **named: Any) -> Finished:
+    def noting(task: Task, *told: Any, **named: Any) -> FinishedRun:
         order.append(task.method.text)
         return execute(task, *told, **named)
 
@@ -135,7 +135,7 @@ def test_the_schedule_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thr
     assert order == ["svf", "bound"]
 
 
-def test_the_store_is_asked_for_this_instance_and_batch_time(bounded: Finished) -> None:
+def test_the_store_is_asked_for_this_instance_and_batch_time(bounded: FinishedRun) -> None:
     """Of another instance, or another batch time, it says nothing; a better one here stands."""
     found = best_bound(TIGHT, DEFAULT)
     assert found is not None
@@ -150,7 +150,7 @@ def test_the_store_is_asked_for_this_instance_and_batch_time(bounded: Finished) 
     assert best_bound(TIGHT, DEFAULT, here=[larger]) == larger
 
 
-def test_a_stored_claim_counts_as_far_as_its_certificate_proves(bounded: Finished) -> None:
+def test_a_stored_claim_counts_as_far_as_its_certificate_proves(bounded: FinishedRun) -> None:
     """Neither a row that claims more than that nor one without a certificate raises the bound."""
     record = replace(bounded.record, lower_bound=10**15)
     forged = {**(bounded.certificate or {}), "value": 10**15}
@@ -186,10 +186,10 @@ def test_the_word_of_ones_own_method_is_no_bound(tmp_path: Path) -> None:
     plain, boasts = tmp_path / "plain.py", tmp_path / "boasts.py"
     plain.write_text(
         "from heuristics.policy_registry import policies\n"
-        "from heuristics.simulator import Setting, run_policy\n"
+        "from heuristics.simulator import RunSetting, run_policy\n"
         "from instances.batch_time import parse_batch_time\n"
         "def solve(instance):\n"
-        f"    setting = Setting(batch_time=parse_batch_time({DEFAULT!r}))\n"
+        f"    setting = RunSetting(batch_time=parse_batch_time({DEFAULT!r}))\n"
         "    return run_policy(policies()['svf'], instance, setting)\n"
     )
     boasts.write_text("def solve(instance, report):\n    report('bound', value=10**15)\n")

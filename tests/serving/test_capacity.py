@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics.policy_registry import policies
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance, Request
 from instances.arrivals import redraw_arrivals, repeat_requests
 from kvopt.methods.grammar import read_method
@@ -26,7 +26,7 @@ from serving.batch_time import read_batch_time
 from serving.capacity_search import HIGHEST, LOWEST, Probe, capacity, largest_rate, stability_rate
 from serving.commands import capacity_command as command
 from serving.slo import Slo, read_slo
-from serving.steadiness import steadiness
+from serving.sustained_runs import steadiness
 from tests.kvopt.conftest import Refused
 
 
@@ -74,7 +74,7 @@ def test_no_policy_is_above(lengths: list[tuple[int, int]], policy: str, factor:
     rate = stability_rate(instance, model).rate * factor
     drawn = repeat_requests(instance, rate, 3 * (400 // len(lengths)))
     values = {"block": 1} if policy == "vllm-v1" else None
-    schedule = run_policy(policies()[policy], drawn, Setting(values, batch_time=model))
+    schedule = run_policy(policies()[policy], drawn, RunSetting(values, batch_time=model))
     assert steadiness(make_timeline(drawn, schedule)).grows
 
 

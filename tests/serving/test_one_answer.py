@@ -12,7 +12,7 @@ import kvopt
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.solve import main as solve
 from kvopt.methods.grammar import ANSWER, read_methods
-from kvopt.suites import Section, read_source
+from kvopt.suites import SuiteSection, read_source
 from kvopt.summary import answer_of
 from kvopt.sweeps.plan import plan
 from serving.commands.rates_command import main as rates
@@ -57,12 +57,12 @@ def test_what_runs_where_no_method_is_named() -> None:
     """Those of the answer in seconds, auto in rounds; a section that names one keeps it."""
     timed = replace(SIX, name="timed", time_unit="second")
     sources = (read_source(SIX), read_source(timed))
-    tasks = plan([Section("", sources, ())])
+    tasks = plan([SuiteSection("", sources, ())])
     ran = [(task.name, task.method.text) for task in tasks]
     texts = [each.text for each in read_methods(["answer"])]
     assert ran == [("six", "auto"), *(("timed", each) for each in texts)]
     assert len(texts) == len(ANSWER)
-    named = plan([Section("", sources, read_methods(["svf"]))])
+    named = plan([SuiteSection("", sources, read_methods(["svf"]))])
     assert [task.method.text for task in named] == ["svf", "svf"]
 
 

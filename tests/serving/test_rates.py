@@ -26,7 +26,7 @@ from serving.commands.rates_command import table_text
 from serving.rate_sweep import RatesError, rate_sweep, read_rates
 from serving.slo import read_slo
 from serving.traces import TraceOptions
-from serving.traces.reading import read_trace
+from serving.traces.read_trace import read_trace
 from tests.kvopt.conftest import Refused
 from tests.serving.traces.cases import BY_NAME
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from schedules.clock.timeline import Timeline
-from serving.steadiness import behind_warm_up, steadiness
+from serving.sustained_runs import behind_warm_up, steadiness
 from tests.schedules.clock.test_timeline import with_kept_tokens
 
 SECOND = 10**9

@@ -17,7 +17,7 @@ from kvopt.sweeps.sweep_inputs import Wishes
 from serving.batch_time import read_batch_time
 from serving.best_bound import KnownBound
 from serving.rate_sweep import rate_sweep
-from serving.waiting import no_request_waits
+from serving.waiting_requests import no_request_waits
 from tests.oracles.real_time_brute_force import Moves, least_total_latency
 
 #: Five requests of three rounds arrive together; their tokens are no more than 5 · (1 + 3) = 20.

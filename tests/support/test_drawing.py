@@ -8,9 +8,9 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-from reports.figures.style import Drawing, drawing, short_name, try_drawing
+from reports.figures.figure_parts import Drawing, drawing, short_name, try_drawing
 from schedules.schedule_picture import picture_of, save_picture
-from support.output_files import PICTURES, write_outputs
+from support.output_checks import PICTURES, write_outputs
 from tests.schedules.test_picture import a_schedule
 
 #: Of a user without LaTeX, who likes large letters and tight pictures on black.

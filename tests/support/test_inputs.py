@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import schedules.check_command
-import serving.traces.reading
-import serving.traces.stream
+import serving.traces.read_trace
+import serving.traces.trace_stream
 from instances.batch_time import BatchTimeError
 from instances.instance_files import read_instance
 from kvopt.methods.grammar import MethodError, read_method
@@ -24,10 +24,10 @@ from schedules.schedule_files import ScheduleFileError, read_schedule
 from serving.batch_time import read_batch_time
 from serving.batch_time.vllm_log import read_log
 from serving.traces import TraceOptions
-from serving.traces.reading import read_trace
-from serving.traces.report import TraceError
+from serving.traces.read_trace import read_trace
+from serving.traces.trace_report import TraceError
 from support.input_files import describe_special, read_whole
-from support.streams import run_steadily
+from support.output_streams import run_steadily
 from tests.serving.traces.cases import BY_NAME
 
 
@@ -141,10 +141,10 @@ def test_a_stream_of_the_process_is_read() -> None:
 def test_a_trace_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither its requests nor its text go on for ever."""
     path, options = BY_NAME["vidur.csv"].path, TraceOptions(memory=3000)
-    monkeypatch.setattr(serving.traces.reading, "MOST_REQUESTS", 1)
+    monkeypatch.setattr(serving.traces.read_trace, "MOST_REQUESTS", 1)
     with pytest.raises(TraceError, match=r"at most 1 requests, found more \(--limit"):
         read_trace(path, options)
-    monkeypatch.setattr(serving.traces.stream, "LARGEST_TRACE", 30)
+    monkeypatch.setattr(serving.traces.trace_stream, "LARGEST_TRACE", 30)
     with pytest.raises(TraceError, match="at most 30 "):
         read_trace(path, options)
 

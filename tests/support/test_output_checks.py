@@ -12,7 +12,7 @@ import pytest
 
 from support.current_command import set_command
 from support.json_files import write_bytes, write_text
-from support.output_files import OutputError, check_folder, check_outputs
+from support.output_checks import OutputError, check_folder, check_outputs
 
 ROOT = Path(__file__).parents[2]
 

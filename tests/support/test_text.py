@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from support.text import guard_cell, plural, unguard_cell, wrap_lines
+from support.message_text import guard_cell, plural, unguard_cell, wrap_lines
 
 
 def test_one_and_many() -> None:

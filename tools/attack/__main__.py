@@ -24,7 +24,7 @@ from typing import Any
 
 import click
 
-from support.command import Command, CommandOptions, option
+from support.click_command import Command, CommandOptions, option
 from tools.attack.attempt import ENGINE, Crew, attempt
 from tools.attack.choices import switches
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from formulations.certificates.budget import CertificateError, TooLongError
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
-from formulations.valid.volumes import volume_bound
+from formulations.certificates.reader_budget import CertificateError, TooLongError
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance
 from kvopt.runs.events import BoundProved, Event, MethodFailed, RelaxationSolved
 from kvopt.runs.state import RunState

@@ -13,7 +13,7 @@ import numpy as np
 
 from heuristics.policy import AdvisedPolicy, NotApplicableError
 from heuristics.round_driver import EndlessLoopError
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance
 from instances.instance_files import parse_instance
 from kvopt.methods.grammar import read_method, with_prediction
@@ -47,7 +47,7 @@ def _run(
         # Any numbers will do to test how the policy uses them.
         advice = np.random.default_rng(seed).random(len(instance)) * 100
     row: dict[str, Any] = {"method": method, "prediction": prediction, "faults": []}
-    setting = Setting(call.values, call.prediction, call.prediction_values, seed, advice)
+    setting = RunSetting(call.values, call.prediction, call.prediction_values, seed, advice)
     try:
         schedule = run_policy(call.policy, instance, setting, call.method)
     except (NotApplicableError, EndlessLoopError) as error:

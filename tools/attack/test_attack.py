@@ -30,11 +30,11 @@ TWO = Instance("two", 5, (Request(0, 0, 0, 3), Request(1, 0, 0, 3)))
 
 #: An engine's process in which every bound is one too high.
 LIAR = """
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 from tests import engine_batch
 
-say = Report.bound
-Report.bound = lambda self, value, *rest, **named: say(self, value + 1, *rest, **named)
+say = EventReport.bound
+EventReport.bound = lambda self, value, *rest, **named: say(self, value + 1, *rest, **named)
 engine_batch.main()
 """
 

@@ -22,13 +22,13 @@ import click
 
 from heuristics.policies import vllm_priority, vllm_v1
 from heuristics.policy import Known, NotApplicableError, Rules
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances.instance_files import parse_instance
 from schedules import check_schedule
-from schedules.clock.runs import runs_of
+from schedules.clock.request_runs import runs_of
 from schedules.clock.timeline import make_timeline
 from serving.batch_time.kinds.linear import linear
-from support.command import Command, CommandOptions, argument
+from support.click_command import Command, CommandOptions, argument
 from support.json_files import FileError
 
 FORMAT = "vllm-ledger/1"
@@ -75,7 +75,7 @@ def difference(ledger: dict[str, Any]) -> str:
         found: Rules = rules
         return found
 
-    setting = Setting(_values(ledger), batch_time=linear(tuple(coefficients)))
+    setting = RunSetting(_values(ledger), batch_time=linear(tuple(coefficients)))
     try:
         schedule = run_policy(replace(policy, rules=recorded), instance, setting)
     except NotApplicableError as error:

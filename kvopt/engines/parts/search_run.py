@@ -22,17 +22,17 @@ from formulations.bounds.patterns import PatternPricing, prices_among_equals
 from formulations.certificates.certificate_evaluation import refusal_of_length
 from formulations.certificates.certificate_file import price_certificate, sweep_certificate
 from formulations.certificates.sweep_size import SearchedSweep
-from formulations.dp.levels import SearchLimits
-from formulations.dp.network import Ints, Network, TooLargeError
-from formulations.dp.relaxation import Tuning
+from formulations.dp.backward_sweep import SearchLimits
+from formulations.dp.priced_network import Ints, PricedNetwork, TooLargeError
+from formulations.dp.state_relaxation import SearchTuning
 from formulations.lagrangian.state_prices import PricedTable, PriceTable
-from formulations.valid.states import States
+from formulations.valid.running_states import States
 from formulations.valid.windows import start_windows
 from heuristics import list_search
 from instances import Instance
 from kvopt.engines.job import EngineJob, tel_of
-from kvopt.engines.parts.ascent import Ascent
-from kvopt.runs.events import Report
+from kvopt.engines.parts.multiplier_ascent import Ascent
+from kvopt.runs.events import EventReport
 
 #: Share of the memory for layers and levels.
 MEMORY_SHARE = 0.5
@@ -54,7 +54,7 @@ class SearchRun:
     whose own proof is another witness.
     """
 
-    def __init__(self, job: EngineJob, report: Report) -> None:
+    def __init__(self, job: EngineJob, report: EventReport) -> None:
         self.job, self.report = job, report
         self.tel, self.starts = job.upper_bound, list(job.warm_start)
         self.bound = self.nodes = self._looks = 0
@@ -90,7 +90,7 @@ class SearchRun:
     def take_sweep(
         self,
         bound: int,
-        under: Network,
+        under: PricedNetwork,
         prices: Table,
         numbers: tuple[Sequence[int], Sequence[int] | None] = ((), None),
         nodes: int = 0,
@@ -120,7 +120,7 @@ class SearchRun:
             list_search.columns_of(self.job.instance),
             self.job.instance.memory,
             np.array(self.starts, dtype=np.int64),
-            list_search.Budget(seconds=seconds),
+            list_search.SearchBudget(seconds=seconds),
             seed=self.job.seed + self._looks,
             on_better=lambda starts, _: self.take_schedule(starts.tolist(), "local search"),
         )
@@ -131,7 +131,7 @@ class SearchRun:
         left = SCHEDULE_SHARE * self.job.left()
         self.improve(min(SCHEDULE_SECONDS * len(self.job.instance), left))
 
-    def ascent(self, under: Network, table: Table, tuning: Tuning) -> Ascent | None:
+    def ascent(self, under: PricedNetwork, table: Table, tuning: SearchTuning) -> Ascent | None:
         """Return the search for multipliers under prices; None where they are too large for it."""
 
         def take_bound(bound: int, multipliers: Ints, nodes: int) -> None:

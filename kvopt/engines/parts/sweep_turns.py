@@ -21,20 +21,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.bounds.clique_lp import lp_prices
-from formulations.bounds.fluid import likely_horizon
+from formulations.bounds.fluid_limit import likely_horizon
 from formulations.bounds.patterns import PatternPricing
 from formulations.dp import backward
 from formulations.dp.backward import WindowResult
+from formulations.dp.backward_sweep import SearchLimits
 from formulations.dp.bidirectional import completion_bounds
-from formulations.dp.levels import SearchLimits
-from formulations.dp.network import TOO_MANY_PATTERNS, TooLargeError, network, too_many_patterns
-from formulations.dp.relaxation import Relaxation
+from formulations.dp.priced_network import (
+    TOO_MANY_PATTERNS,
+    TooLargeError,
+    network,
+    too_many_patterns,
+)
+from formulations.dp.state_relaxation import StateRelaxation
 from formulations.lagrangian.state_prices import PriceTable
-from formulations.valid.states import searchable_states
+from formulations.valid.running_states import searchable_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
+from kvopt.engines.parts.model_size import too_large
 from kvopt.engines.parts.search_run import PATTERN_WORK_UP_TO, SearchRun, Table, memory_prices
-from kvopt.engines.parts.size import too_large
 
 #: Share of the time for the LP of memory prices.
 LP_SHARE = 0.3
@@ -63,7 +68,7 @@ def compile_kernels() -> None:
 def load_relaxation() -> None:
     """Compile or load what evaluates multipliers, and the levels of completion bounds."""
     instance = Instance("two", 7, (Request(0, 0, 1, 4), Request(1, 0, 4, 3)))
-    relaxed = Relaxation(network(instance, (np.zeros(2, dtype=np.int64), 1)), 20)
+    relaxed = StateRelaxation(network(instance, (np.zeros(2, dtype=np.int64), 1)), 20)
     nothing, limits = np.zeros(2, dtype=np.int64), SearchLimits(1, 1e9, lambda: False)
     relaxed.evaluate(nothing, 19, limits)
     completion_bounds(relaxed, nothing, 19, 100, limits)

@@ -13,12 +13,12 @@ import numpy as np
 from formulations.bounds.clique_lp import STARTS_UP_TO, lp_prices
 from formulations.bounds.highs_lp import Floats
 from formulations.certificates.certificate_file import price_certificate
-from formulations.lagrangian.starts import certified_costs
-from formulations.valid.groups import WindowGroup, window_groups
+from formulations.lagrangian.priced_starts import certified_costs
+from formulations.valid.window_groups import WindowGroup, window_groups
 from formulations.valid.windows import Windows
 from heuristics.simulator import run_in_order
 from kvopt.engines.job import EngineJob
-from kvopt.runs.events import Report
+from kvopt.runs.events import EventReport
 from schedules import check_schedule, make_schedule
 
 #: Largest share of a token that a tolerance may make of the largest activity of a row.
@@ -52,7 +52,7 @@ class CoveredReport:
     """Report of a MIP solver, passed on as far as its tolerance allows."""
 
     def __init__(
-        self, job: EngineJob, report: Report, source: str, activity: float, tolerance: float
+        self, job: EngineJob, report: EventReport, source: str, activity: float, tolerance: float
     ) -> None:
         self._job, self._report, self._source = job, report, source
         self._activity, self._tolerance = activity, tolerance
@@ -101,7 +101,7 @@ class CoveredReport:
 
 def send_prices(
     job: EngineJob,
-    report: Report,
+    report: EventReport,
     groups: list[WindowGroup],
     prices: tuple[Floats, Floats],
     latest: tuple[int, ...],

@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 
 import kvopt
 from heuristics.reference.h_sf import largest_batches
-from heuristics.simulator import Setting
+from heuristics.simulator import RunSetting
 from instances.families import amax_trap, two_point
 from instances.families.worst_mix import forms
 from papers.ledger import chen
@@ -52,7 +52,7 @@ def theorem_2() -> CheckResult:
             f"at most {chen.proved(alpha):,.1f}"
         )
     trap = amax_trap.generate()
-    runs = [by_policy("a-max", trap, Setting(seed=seed)).tel for seed in range(3)]
+    runs = [by_policy("a-max", trap, RunSetting(seed=seed)).tel for seed in range(3)]
     ratio = sum(runs) / 3 / by_policy("h-sf", trap).tel
     lines.append(f"run with ℓ = 2, u = 8: A_max over H-SF is {ratio:.2f}, stated 6")
     return CheckResult(holds, tuple(lines))
@@ -91,7 +91,7 @@ def theorem_5() -> CheckResult:
 def lemma_1() -> CheckResult:
     """Run A_min on four requests, with many random orders."""
     instance = chen.within(4, 1, 2, (1, 1, 2, 2))
-    runs = [by_policy("a-min", instance, Setting(seed=seed)) for seed in range(40)]
+    runs = [by_policy("a-min", instance, RunSetting(seed=seed)) for seed in range(40)]
     cancelled = sum(len(each) for run in runs for each in run.schedule.attempts or ())
     lines = (f"{cancelled} cancelled in 40 runs; by Lemma 1 one in each run",)
     return CheckResult(cancelled > 0, lines, tuple(runs[:1]))
@@ -177,7 +177,7 @@ def theorem_7() -> CheckResult:
     instance = two_point.generate(
         n=1000, memory=1500, lower=15, upper=50, long_share=0.5, prompt=100, seed=1
     )
-    runs = [by_policy("a-ell", instance, Setting(seed=seed)).tel for seed in range(2)]
+    runs = [by_policy("a-ell", instance, RunSetting(seed=seed)).tel for seed in range(2)]
     found = sum(runs) / 2 / by_policy("h-sf", instance).tel
     stated = Fraction(17, 14)  # 1 + 0.3/1.4
     # What vanishes in the limit is at most the largest peak over M.

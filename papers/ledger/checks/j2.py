@@ -8,7 +8,7 @@ from math import ceil, isqrt
 from random import Random
 
 import kvopt
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from heuristics.guarantee import largest_share
 from heuristics.reference.mc_sf import mc_sf
 from instances import Instance, Request

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise
 from random import Random
 
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from heuristics.reference.sorted_f import Item, items_of, least_f
 from instances import Instance, read_instance
 from instances.families import example_3_1 as example

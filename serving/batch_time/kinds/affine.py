@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from instances.batch_time import BatchTime, milliseconds
-from serving.batch_time.batch_time_kind import BatchTimeKind, Option, picoseconds
+from serving.batch_time.batch_time_kind import BatchTimeKind, BatchTimeOption, picoseconds
 
 _NAME = "affine"
 
@@ -18,7 +18,7 @@ KIND = BatchTimeKind(
     _NAME,
     _build,
     options=(
-        Option("base", "50", "milliseconds a round"),
-        Option("token", "0.3", "milliseconds a token"),
+        BatchTimeOption("base", "50", "milliseconds a round"),
+        BatchTimeOption("token", "0.3", "milliseconds a token"),
     ),
 )

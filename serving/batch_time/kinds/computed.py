@@ -7,7 +7,7 @@ and tp.
 from __future__ import annotations
 
 from instances.batch_time import BatchTime, BatchTimeError
-from serving.batch_time.batch_time_kind import BatchTimeKind, Option, whole
+from serving.batch_time.batch_time_kind import BatchTimeKind, BatchTimeOption, whole
 from serving.deployments import GPUS, MODELS, DeploymentError, coefficients, known, served_by
 
 _NAME = "computed"
@@ -29,8 +29,8 @@ KIND = BatchTimeKind(
     _NAME,
     _build,
     options=(
-        Option("model", "llama3.1-8b", ", ".join(MODELS)),
-        Option("gpu", "h100-80", ", ".join(GPUS)),
-        Option("tp", "1", "GPUs that share the model"),
+        BatchTimeOption("model", "llama3.1-8b", ", ".join(MODELS)),
+        BatchTimeOption("gpu", "h100-80", ", ".join(GPUS)),
+        BatchTimeOption("tp", "1", "GPUs that share the model"),
     ),
 )

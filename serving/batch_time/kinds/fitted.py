@@ -34,7 +34,7 @@ from instances.batch_time import (
 from serving.batch_time.batch_time_kind import BatchTimeKind
 from serving.batch_time.kinds.linear import linear
 from support.input_files import LARGEST
-from support.text import plural, printable
+from support.message_text import plural, printable
 
 _NAME = "fitted"
 _NEEDED = ("prefill", "decode", "kv", "seconds")
@@ -171,9 +171,9 @@ def _read(path: str) -> Rows:
     """Return prefill, decode, kv, seconds and square of each row, shape (rows, 5)."""
     # A batch time by numbers needs no reader of traces.
     from serving.traces.csv_reader import columns_of, header_of
-    from serving.traces.numbers import exact
-    from serving.traces.report import TraceError
-    from serving.traces.stream import TraceStream
+    from serving.traces.exact_times import exact
+    from serving.traces.trace_report import TraceError
+    from serving.traces.trace_stream import TraceStream
 
     rows = []
     try:

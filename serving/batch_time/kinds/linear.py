@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from instances.batch_time import BatchTime, BatchTimeError, MeasuredRange, milliseconds
-from serving.batch_time.batch_time_kind import BatchTimeKind, Option, picoseconds, whole
+from serving.batch_time.batch_time_kind import BatchTimeKind, BatchTimeOption, picoseconds, whole
 
 NAME = "linear"
 _COEFFICIENTS = ("base", "prefill", "square", "decode", "read")
@@ -40,13 +40,13 @@ KIND = BatchTimeKind(
     NAME,
     _build,
     options=(
-        Option("base", "0", "milliseconds a round"),
-        Option("prefill", "0", "milliseconds a prompt token"),
-        Option("square", "0", "milliseconds a prompt token squared"),
-        Option("decode", "0", "milliseconds a decoding request"),
-        Option("read", "0", "milliseconds a token that decoding requests read"),
-        Option("prefill_to", "", "most prompt tokens of a round that was measured"),
-        Option("decode_to", "", "most decoding requests of a round that was measured"),
-        Option("read_to", "", "most tokens read in a round that was measured"),
+        BatchTimeOption("base", "0", "milliseconds a round"),
+        BatchTimeOption("prefill", "0", "milliseconds a prompt token"),
+        BatchTimeOption("square", "0", "milliseconds a prompt token squared"),
+        BatchTimeOption("decode", "0", "milliseconds a decoding request"),
+        BatchTimeOption("read", "0", "milliseconds a token that decoding requests read"),
+        BatchTimeOption("prefill_to", "", "most prompt tokens of a round that was measured"),
+        BatchTimeOption("decode_to", "", "most decoding requests of a round that was measured"),
+        BatchTimeOption("read_to", "", "most tokens read in a round that was measured"),
     ),
 )

@@ -15,7 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from instances.batch_time import BatchTime, BatchTimeError, MeasuredRange, decimal
-from serving.batch_time.batch_time_kind import BatchTimeKind, Option, exact
+from serving.batch_time.batch_time_kind import BatchTimeKind, BatchTimeOption, exact
 from serving.deployments import DEFAULT_GPU
 from serving.kv_memory import LLAMA2_70B_2XA100
 
@@ -47,4 +47,6 @@ def _build(options: dict[str, str]) -> BatchTime:
     return replace(model, served=LLAMA2_70B_2XA100, gpu=DEFAULT_GPU)
 
 
-KIND = BatchTimeKind(_NAME, _build, options=(Option("scale", "1", "multiplies every coefficient"),))
+KIND = BatchTimeKind(
+    _NAME, _build, options=(BatchTimeOption("scale", "1", "multiplies every coefficient"),)
+)

@@ -1,6 +1,7 @@
 """Readers of traces, one file each, named after its format.
 
-The docstring's first line is the summary, ``READER`` a :class:`serving.traces.reader.Reader`.
+The docstring's first line is the summary, ``READER`` a
+:class:`serving.traces.format_reader.FormatReader`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 
-from serving.traces.reader import Reader
+from serving.traces.format_reader import FormatReader
 from support.module_objects import find_module_objects
 
 
@@ -20,11 +21,11 @@ class Format:
 
     name: str
     summary: str
-    reader: Reader
+    reader: FormatReader
 
 
 @cache
 def formats() -> dict[str, Format]:
     """Return all formats by name, sorted."""
-    found = find_module_objects(sys.modules[__name__], "READER", Reader)
+    found = find_module_objects(sys.modules[__name__], "READER", FormatReader)
     return {each[0]: Format(*each) for each in sorted(found, key=itemgetter(0))}

@@ -9,15 +9,15 @@ profile_export_aiperf.json, has totals only.
 
 from typing import Any
 
-from serving.deployments import UNSTATED, EngineSettings
+from serving.deployments import UNSTATED, RecordedSettings
 from serving.traces.benchmark_results import ResultReader, TimedRequest, at, time_between
-from serving.traces.numbers import MILLISECONDS, SECONDS, Numbers
-from serving.traces.reader import read_times
-from serving.traces.records import records_of
-from serving.traces.report import Reason
-from serving.traces.stream import TraceStream
+from serving.traces.exact_times import MILLISECONDS, SECONDS, TimeNumbers
+from serving.traces.format_reader import read_times
+from serving.traces.json_readers import records_of
+from serving.traces.trace_report import SkipReason
+from serving.traces.trace_stream import TraceStream
 
-_NANOSECONDS, _MICROSECONDS = Numbers("nanoseconds", 1), Numbers("microseconds", 1000)
+_NANOSECONDS, _MICROSECONDS = TimeNumbers("nanoseconds", 1), TimeNumbers("microseconds", 1000)
 _UNITS = {"ns": _NANOSECONDS, "us": _MICROSECONDS, "ms": MILLISECONDS, "sec": SECONDS, "s": SECONDS}
 _TOTALS = {"input_config", "request_latency"}
 _LENGTHS = ("input", "output")
@@ -37,7 +37,7 @@ class RecordsReader(ResultReader):
 
     def read(
         self, stream: TraceStream, run: int | None
-    ) -> tuple[list[TimedRequest], EngineSettings]:
+    ) -> tuple[list[TimedRequest], RecordedSettings]:
         """Return the requests; the engine is not stated."""
         del run
         if self.names(stream.head) >= _TOTALS:
@@ -49,9 +49,13 @@ class RecordsReader(ResultReader):
                 stream.refuse("expected an object metadata, found none", row)
             written = [metadata.get(self.start)]
             [start] = read_times(stream, [row], self.start, _NANOSECONDS, written)
-            reason = Reason.WARM_UP if metadata.get("benchmark_phase") == "warmup" else Reason.NONE
+            reason = (
+                SkipReason.WARM_UP
+                if metadata.get("benchmark_phase") == "warmup"
+                else SkipReason.NONE
+            )
             if record.get("error") is not None or metadata.get("was_cancelled") is True:
-                reason = Reason.FAILED
+                reason = SkipReason.FAILED
             prompt, output = (at(metrics, f"{each}_sequence_length", "value") for each in _LENGTHS)
             first, last = (_time(at(metrics, key)) for key in _ENDS)
             found.append(TimedRequest(row, prompt, output, start, first, last, reason))

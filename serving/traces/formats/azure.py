@@ -7,8 +7,8 @@ multimodal trace of 2025 has a column NumImages too; its images are not counted 
 """
 
 from serving.traces.csv_reader import TableReader
-from serving.traces.numbers import Dates
+from serving.traces.exact_times import TimeDates
 
 READER = TableReader(
-    prompt="ContextTokens", output="GeneratedTokens", time="TIMESTAMP", unit=Dates()
+    prompt="ContextTokens", output="GeneratedTokens", time="TIMESTAMP", unit=TimeDates()
 )

@@ -6,8 +6,8 @@ Keys ``chat_id``, ``parent_chat_id``, ``timestamp`` (seconds since the first), `
 whoever its parent is; the report says how much of the prompts could be shared.
 """
 
-from serving.traces.numbers import SECONDS
-from serving.traces.records import RecordReader
+from serving.traces.exact_times import SECONDS
+from serving.traces.json_readers import RecordReader
 
 READER = RecordReader(
     prompt="input_length",

@@ -6,7 +6,7 @@ the first midnight.
 """
 
 from serving.traces.csv_reader import TableReader
-from serving.traces.numbers import SECONDS
+from serving.traces.exact_times import SECONDS
 
 READER = TableReader(
     prompt="Request tokens", output="Response tokens", time="Timestamp", unit=SECONDS, failures=True

@@ -7,7 +7,7 @@ successful, incomplete (cut off when the run ended) and errored.  A request has 
 Rows count over the three lists.  A sweep has several runs: one is chosen by its number (``run``).
 """
 
-from serving.deployments import EngineSettings
+from serving.deployments import RecordedSettings
 from serving.traces.benchmark_results import (
     ResultReader,
     TimedRequest,
@@ -16,11 +16,11 @@ from serving.traces.benchmark_results import (
     text_at,
     time_between,
 )
-from serving.traces.numbers import SECONDS
-from serving.traces.reader import read_times
-from serving.traces.records import objects_of
-from serving.traces.report import Reason
-from serving.traces.stream import TraceStream
+from serving.traces.exact_times import SECONDS
+from serving.traces.format_reader import read_times
+from serving.traces.json_readers import objects_of
+from serving.traces.trace_report import SkipReason
+from serving.traces.trace_stream import TraceStream
 
 _STATUS = ("successful", "incomplete", "errored")
 _ENDS = ("first_token_iteration", "last_token_iteration")
@@ -36,7 +36,7 @@ class GuideReader(ResultReader):
 
     def read(
         self, stream: TraceStream, run: int | None
-    ) -> tuple[list[TimedRequest], EngineSettings]:
+    ) -> tuple[list[TimedRequest], RecordedSettings]:
         """Return the requests of all three lists, and the model."""
         runs = at(objects_of(stream)[0], "benchmarks")
         if not isinstance(runs, list):
@@ -57,9 +57,9 @@ class GuideReader(ResultReader):
                 start = start or (found and found[-1].start) or 0
                 prompt, output = at(request, "prompt_tokens"), at(request, "output_tokens")
                 first, last = (time_between(start, at(times, key), SECONDS) for key in _ENDS)
-                reason = Reason.NONE if status == _STATUS[0] else Reason.FAILED
+                reason = SkipReason.NONE if status == _STATUS[0] else SkipReason.FAILED
                 found.append(TimedRequest(row, prompt, output, start, first, last, reason))
-        return found, EngineSettings(model=text_at(report, "config", "backend", "model"))
+        return found, RecordedSettings(model=text_at(report, "config", "backend", "model"))
 
 
 READER = GuideReader()

@@ -8,13 +8,13 @@ the difference of the clocks.  The other file has the engine's settings.
 
 from pathlib import Path
 
-from serving.deployments import UNSTATED, EngineSettings
+from serving.deployments import UNSTATED, RecordedSettings
 from serving.traces.benchmark_results import ResultReader, TimedRequest, at, text_at, time_between
-from serving.traces.numbers import SECONDS
-from serving.traces.reader import read_times
-from serving.traces.records import objects_of, records_of
-from serving.traces.stream import TraceStream
-from support.text import printable
+from serving.traces.exact_times import SECONDS
+from serving.traces.format_reader import read_times
+from serving.traces.json_readers import objects_of, records_of
+from serving.traces.trace_stream import TraceStream
+from support.message_text import printable
 
 _ENDS = ("first_token_ts", "last_token_ts")
 
@@ -28,7 +28,7 @@ class RecordedReader(ResultReader):
 
     def read(
         self, stream: TraceStream, run: int | None
-    ) -> tuple[list[TimedRequest], EngineSettings]:
+    ) -> tuple[list[TimedRequest], RecordedSettings]:
         """Return the requests, with the wall clock's arrivals."""
         del run
         listed = [*records_of(stream)]
@@ -52,7 +52,7 @@ class RecordedReader(ResultReader):
         return requests, _settings(path) if path.is_file() else UNSTATED
 
 
-def _settings(path: Path) -> EngineSettings:
+def _settings(path: Path) -> RecordedSettings:
     with TraceStream(path) as stream:
         meta = objects_of(stream)[0]
 
@@ -63,7 +63,7 @@ def _settings(path: Path) -> EngineSettings:
             stream.refuse(f"{'.'.join(keys)}: expected a number of at least 1, found {found}")
         return value
 
-    return EngineSettings(
+    return RecordedSettings(
         blocks=count("kv_cache", "num_gpu_blocks"),
         block=count("kv_cache", "block_size"),
         running=count("engine_kwargs", "max_num_seqs"),

@@ -6,7 +6,7 @@ lmsys/lmsys-chat-1m).  The first question and its answer make a request.
 
 from typing import Any
 
-from serving.traces.records import ConversationReader, Exchange, first_exchange
+from serving.traces.json_readers import ConversationReader, Exchange, first_exchange
 
 
 def _exchange(record: dict[str, Any]) -> Exchange | None:

@@ -8,8 +8,8 @@ the same keys with seconds: a fraction of a millisecond is therefore refused.
 
 from dataclasses import replace
 
-from serving.traces.numbers import MILLISECONDS
-from serving.traces.records import RecordReader
+from serving.traces.exact_times import MILLISECONDS
+from serving.traces.json_readers import RecordReader
 
 READER = RecordReader(
     prompt="input_length",

@@ -7,7 +7,7 @@ taken, whoever speaks; it also leaves out short and long ones, which is not done
 
 from typing import Any
 
-from serving.traces.records import ConversationReader, Exchange, first_exchange
+from serving.traces.json_readers import ConversationReader, Exchange, first_exchange
 
 
 def _exchange(record: dict[str, Any]) -> Exchange | None:

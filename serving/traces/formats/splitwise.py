@@ -5,7 +5,7 @@ token_size`` (traces of Mutinifni/splitwise-sim); a row is one request, whatever
 """
 
 from serving.traces.csv_reader import TableReader
-from serving.traces.numbers import SECONDS
+from serving.traces.exact_times import SECONDS
 
 READER = TableReader(
     prompt="prompt_size", output="token_size", time="arrival_timestamp", unit=SECONDS

@@ -5,7 +5,7 @@ microsoft/vidur).
 """
 
 from serving.traces.csv_reader import TableReader
-from serving.traces.numbers import SECONDS
+from serving.traces.exact_times import SECONDS
 
 READER = TableReader(
     prompt="num_prefill_tokens", output="num_decode_tokens", time="arrived_at", unit=SECONDS

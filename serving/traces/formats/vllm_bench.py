@@ -17,14 +17,14 @@ from typing import Any
 
 from instances.batch_time import NANOSECONDS
 from instances.instance import MAX_SECONDS
-from serving.deployments import EngineSettings
+from serving.deployments import RecordedSettings
 from serving.traces.benchmark_results import ResultReader, TimedRequest, chosen, text_at
-from serving.traces.numbers import SECONDS
-from serving.traces.reader import read_times
-from serving.traces.records import objects_of
-from serving.traces.report import Reason
-from serving.traces.stream import TraceStream
-from support.text import printable
+from serving.traces.exact_times import SECONDS
+from serving.traces.format_reader import read_times
+from serving.traces.json_readers import objects_of
+from serving.traces.trace_report import SkipReason
+from serving.traces.trace_stream import TraceStream
+from support.message_text import printable
 
 _PROMPTS, _OUTPUTS, _STARTS, _ERRORS = "input_lens", "output_lens", "start_times", "errors"
 _TTFTS, _ITLS = "ttfts", "itls"
@@ -51,7 +51,7 @@ class BenchReader(ResultReader):
 
     def read(
         self, stream: TraceStream, run: int | None
-    ) -> tuple[list[TimedRequest], EngineSettings]:
+    ) -> tuple[list[TimedRequest], RecordedSettings]:
         """Return the requests, and the model."""
         results = objects_of(stream)
         result = chosen(stream, results, run, [*map(_label, results)])
@@ -68,9 +68,9 @@ class BenchReader(ResultReader):
         if _STARTS in lists:
             starts = read_times(stream, numbers, _STARTS, SECONDS, lists[_STARTS])
         firsts, lasts = _measured(stream, numbers, lists)
-        failed = [Reason.FAILED if e else Reason.NONE for e in lists.get(_ERRORS, [""] * n)]
+        failed = [SkipReason.FAILED if e else SkipReason.NONE for e in lists.get(_ERRORS, [""] * n)]
         columns = (numbers, lists[_PROMPTS], lists[_OUTPUTS], starts, firsts, lasts, failed)
-        return [*map(TimedRequest, *columns)], EngineSettings(model=text_at(result, "model_id"))
+        return [*map(TimedRequest, *columns)], RecordedSettings(model=text_at(result, "model_id"))
 
 
 def _measured(

@@ -6,7 +6,7 @@ without the latter, which ``vllm bench serve`` accepts, is skipped.
 
 from typing import Any
 
-from serving.traces.records import ConversationReader, Exchange
+from serving.traces.json_readers import ConversationReader, Exchange
 
 
 def _exchange(record: dict[str, Any]) -> Exchange | None:

@@ -13,15 +13,15 @@ from formulations.certificates.certificate_evaluation import evaluate_certificat
 from formulations.certificates.certificate_file import Certificate
 from instances import Instance, Request
 from kvopt.best_known import __main__ as command
-from kvopt.best_known import prove
-from kvopt.best_known.entry import ENTRIES, Proof
+from kvopt.best_known import rerun_proofs
 from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.registry_entry import ENTRIES, OptimumProof
 from kvopt.best_known.registry_files import format_registry
 from kvopt.commands import submit
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.witness import made_by
-from kvopt.runs.task import Finished, Task
+from kvopt.runs.task import FinishedRun, Task
 from kvopt.store import Store
 from schedules import make_schedule
 from tests.commands import run_command
@@ -100,7 +100,7 @@ class Sweep:
             finished_utc=f"2026-11-{day:02}T01:02:03+00:00",
         )
         store = Store(self._path)
-        store.put(Finished(record, schedule, certificate, instance))
+        store.put(FinishedRun(record, schedule, certificate, instance))
         store.close()
 
     def merge(self, *more: str) -> int:
@@ -154,8 +154,8 @@ class Sweep:
 PRICES = {"kind": "prices", "value": 11, "denominator": 20, "memory": [0, 6, 0, 12, 1]}
 
 
-def proof_by(method: str, value: int = 12) -> Proof:
-    return Proof(
+def proof_by(method: str, value: int = 12) -> OptimumProof:
+    return OptimumProof(
         value=value, method=method, date="2026-11-01", seconds=1.0, made_by=made_by(method)
     )
 
@@ -166,7 +166,7 @@ def have_library(monkeypatch: Patch, *instances: LibraryInstance | Instance) -> 
     for each in instances:
         found = LibraryInstance(f"{each.name}.json", each) if isinstance(each, Instance) else each
         library[found.instance.sha256] = found
-    for module in (command, prove, submit):
+    for module in (command, rerun_proofs, submit):
         monkeypatch.setattr(module, "library_by_hash", lambda: dict(library))
 
 
@@ -184,5 +184,5 @@ def evaluations(monkeypatch: Patch, module: ModuleType) -> list[int]:
         values.append(certificate.value)
         return evaluate_certificate(instance, certificate)
 
-    monkeypatch.setattr(module, "evaluate", counted)
+    monkeypatch.setattr(module, "evaluate_certificate", counted)
     return values

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from formulations.certificates import budget
+from formulations.certificates import reader_budget
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
-from formulations.valid.volumes import volume_bound
+from formulations.valid.volume_bounds import volume_bound
 from instances import Instance, Request
 from instances.ladder import Rung, read_ladder
 from kvopt.best_known import __main__ as command
-from kvopt.best_known import claims, known_values, prove
+from kvopt.best_known import claims, known_values, rerun_proofs
 from kvopt.best_known.claims import Claims
-from support.command import Command
+from support.click_command import Command
 from tests.kvopt.best_known.registry import (
     FOUR,
     OPTIMAL,
@@ -155,7 +155,7 @@ def test_a_sweep_is_evaluated_only_where_it_is_better(sweep: Sweep, monkeypatch:
 
 def test_a_sweep_that_takes_too_long_is_one_note(sweep: Sweep, monkeypatch: Patch) -> None:
     """It is left out with a line; schedule and claimed bound of the same run are taken."""
-    monkeypatch.setattr(budget, "MOST_STEPS", 10)
+    monkeypatch.setattr(reader_budget, "MOST_STEPS", 10)
     sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP)
     assert sweep.merge() == 0
     told = sweep.err.splitlines()
@@ -281,7 +281,7 @@ def test_an_instance_of_the_ladder_is_drawn_and_known(sweep: Sweep, monkeypatch:
         (command.main, ["--nope"], 2),
         (command.main, ["--store", "/nowhere/at/all.sqlite"], 2),
         (command.main, ["--check", "--folder", "/nowhere"], 1),
-        *((prove.main, wrong, 2) for wrong in (["--zzz"], ["--each", "soon"], ["--folder"])),
+        *((rerun_proofs.main, wrong, 2) for wrong in (["--zzz"], ["--each", "soon"], ["--folder"])),
     ],
 )
 def test_bad_usage_is_a_line(

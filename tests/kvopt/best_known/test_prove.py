@@ -6,7 +6,7 @@ import pytest
 
 from formulations.certificates.certificate_file import read_certificate
 from instances import Instance
-from kvopt.best_known import prove
+from kvopt.best_known import rerun_proofs
 from kvopt.best_known.proved_entry import decide
 from kvopt.methods import fingerprint
 from kvopt.methods.fingerprint import proof_fingerprint
@@ -85,17 +85,17 @@ def test_a_stale_proof_is_run_again(proved: Sweep, monkeypatch: Patch, capsys: C
     assert all(stale.format(method) in told for method in ("cpsat:cpsat", "highs:ilp"))
     arguments = ["--folder", str(proved.folder), "--stale"]
     with monkeypatch.context() as patch:
-        patch.setattr(prove, "proof_of", lambda _: None)
-        assert prove.main(arguments) == 1
+        patch.setattr(rerun_proofs, "proof_of", lambda _: None)
+        assert rerun_proofs.main(arguments) == 1
     assert "NOT PROVED: optimal, TEL 12, bound 12" in capsys.readouterr().out
     assert proved.check() == 3
-    assert prove.main(arguments) == 0
+    assert rerun_proofs.main(arguments) == 0
     assert [each["made_by"] for each in proved.entry()["proofs"]] == [
         made_by("cpsat:cpsat"),
         made_by("highs:ilp"),
     ]
     assert proved.check() == 0
-    assert prove.main(arguments) == 0
+    assert rerun_proofs.main(arguments) == 0
 
 
 def test_one_more_proof_by_name(sweep: Sweep, capsys: Capture) -> None:
@@ -103,12 +103,12 @@ def test_one_more_proof_by_name(sweep: Sweep, capsys: Capture) -> None:
     sweep.run(FOUR, "svf", OPTIMAL)
     assert sweep.merge() == 0
     arguments = ["--folder", str(sweep.folder), "--by"]
-    assert prove.main([*arguments, "search:counts", "four"]) == 0
+    assert rerun_proofs.main([*arguments, "search:counts", "four"]) == 0
     assert [each["method"] for each in sweep.entry()["proofs"]] == ["search:counts"]
-    assert prove.main([*arguments, "highs", "four"]) == 2
+    assert rerun_proofs.main([*arguments, "highs", "four"]) == 2
     assert "expected SOLVER:FORMULATION" in capsys.readouterr().err
-    assert prove.main([*arguments, "search:counts"]) == 2
-    assert prove.main([*arguments, "search:counts", "five"]) == 2
+    assert rerun_proofs.main([*arguments, "search:counts"]) == 2
+    assert rerun_proofs.main([*arguments, "search:counts", "five"]) == 2
 
 
 def test_a_digest_changes_with_the_solver(monkeypatch: Patch) -> None:

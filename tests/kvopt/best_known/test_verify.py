@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 from pydantic import TypeAdapter
 
-from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate_file import read_certificate
+from formulations.certificates.reader_budget import CertificateError
 from instances.instance_names import FOLDER
 from kvopt.best_known import known_values, proved_entry, read_registry
-from kvopt.best_known.known_instances import WithLadder, library_by_hash
+from kvopt.best_known.known_instances import LibraryWithLadder, library_by_hash
 from kvopt.best_known.proved_entry import ProvedEntry, decide
 from kvopt.best_known.registry_files import (
     PROOFS,
@@ -266,7 +266,7 @@ def test_only_changed_proofs_are_evaluated_again(sweep: Sweep, monkeypatch: Patc
 @pytest.mark.slow("repeats")
 def test_the_committed_registry_has_no_fault() -> None:
     """All but long certificates are evaluated; .github/workflows/nightly.yml evaluates these."""
-    registry, library = read_registry(), WithLadder(library_by_hash())
+    registry, library = read_registry(), LibraryWithLadder(library_by_hash())
     assert registry is not None
     long = {}
     for entry in registry.instances:

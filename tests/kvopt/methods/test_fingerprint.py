@@ -81,7 +81,7 @@ def _digests() -> dict[str, str]:
             ("kvopt/commands/solve.py", set()),
             ("kvopt/store/store.py", set()),
             ("heuristics/reference/mc_sf.py", set()),
-            ("support/text.py", set()),
+            ("support/message_text.py", set()),
         ],
         3,
     ),
@@ -175,7 +175,8 @@ def test_versions_are_of_what_is_imported(method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["support/text.py", "heuristics/policies/svf.py", "kvopt/methods/custom_program.py"]
+    "file",
+    ["support/message_text.py", "heuristics/policies/svf.py", "kvopt/methods/custom_program.py"],
 )
 def test_a_file_of_the_users_may_use_anything(project: Path, tmp_path: Path, file: str) -> None:
     """Whatever of the suite is edited, also what only a registry finds for it by name."""

@@ -17,8 +17,8 @@ from kvopt.methods.grammar import (
     read_methods,
 )
 from kvopt.methods.knowledge import shown_method
-from kvopt.methods.syntax import Call, MethodText, file_text, parse_method, split_methods
-from kvopt.suites import Section
+from kvopt.methods.syntax import MethodCall, MethodText, file_text, parse_method, split_methods
+from kvopt.suites import SuiteSection
 from kvopt.suites.instance_sources import draw_source
 from kvopt.sweeps.plan import plan
 from tests.kvopt.conftest import Command
@@ -62,7 +62,7 @@ _TEXTS = st.builds(
     MethodText,
     path=(_WORDS | st.sampled_from(["a with b.py", '"', "C:\\x.py"])).filter(bool),
     arguments=_ARGUMENTS,
-    prediction=st.none() | st.builds(Call, _NAMES, _ARGUMENTS),
+    prediction=st.none() | st.builds(MethodCall, _NAMES, _ARGUMENTS),
 ) | st.builds(MethodText, name=_NAMES, formulation=st.none() | _NAMES, arguments=_ARGUMENTS)
 
 
@@ -162,7 +162,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
     with pytest.raises(MethodError, match=told):
         read_methods([f"file:{path}" for path in paths])
     sections = [
-        Section(
+        SuiteSection(
             path.parent.name, (draw_source("am1", 0, {"n": 3}),), (read_method(f"file:{path}"),)
         )
         for path in paths

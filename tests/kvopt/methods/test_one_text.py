@@ -17,7 +17,7 @@ from kvopt.commands.solve_arguments import judge_options, named_method
 from kvopt.methods.engine_table import engines, named_engines
 from kvopt.methods.grammar import MethodError, every_policy, read_method
 from kvopt.methods.option_values import describe, format_formulation, read_formulation
-from support.command import CommandOptions
+from support.click_command import CommandOptions
 from tests.commands import run_command
 
 Drawn = st.SearchStrategy[str]

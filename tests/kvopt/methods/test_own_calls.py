@@ -33,8 +33,8 @@ from kvopt.methods.syntax import split_methods
 from kvopt.runs.execute import execute
 from kvopt.runs.task import Task
 from kvopt.store.row_files import read_rows
-from kvopt.suites import Section
-from kvopt.suites.instance_sources import Source
+from kvopt.suites import SuiteSection
+from kvopt.suites.instance_sources import InstanceSource
 from kvopt.sweeps.plan import plan
 
 #: M = 4, s = 1, o = 2 and 3: they do not fit together.  The shorter first 2 + 5, else 3 + 5.
@@ -301,13 +301,13 @@ def test_groups() -> None:
 def test_a_group_leaves_out_what_does_not_apply() -> None:
     """In seconds: solvers of models in rounds, and policies advised by a relaxation in rounds."""
     late = Instance("late", 9, (Request(0, 0.0, 1, 2), Request(1, 0.5, 1, 3)), time_unit="second")
-    sources = (Source("late", lambda: (late, None)),)
-    tasks = plan([Section("", sources, read_methods(["policies,solvers"]))])
+    sources = (InstanceSource("late", lambda: (late, None)),)
+    tasks = plan([SuiteSection("", sources, read_methods(["policies,solvers"]))])
     texts = {task.method.text for task in tasks}
     assert {"svf", "auto", "bound"} <= texts
     assert not {"highs", "cpsat", "search", "sorted-lp"} & texts
     assert not [task.fault for task in tasks if task.fault]
-    named = plan([Section("", sources, read_methods(["highs"]))])
+    named = plan([SuiteSection("", sources, read_methods(["highs"]))])
     assert "solves models in rounds" in named[0].fault
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics.policy_registry import policies
-from heuristics.simulator import Setting, run_policy
+from heuristics.simulator import RunSetting, run_policy
 from instances import Instance, Request
 from instances.arrivals import redraw_arrivals
 from instances.batch_time import NANOSECONDS, BatchTime
@@ -157,7 +157,7 @@ def test_no_policy_has_more(lengths: list[tuple[int, int]], slo: str, rate: floa
     )
     assert bound is not None
     for name in ("svf", "srpt", "vllm-v1"):
-        setting = Setting({"block": 1} if name == "vllm-v1" else None, batch_time=model)
+        setting = RunSetting({"block": 1} if name == "vllm-v1" else None, batch_time=model)
         times = make_timeline(instance, run_policy(policies()[name], instance, setting))
         assert good(times, read_slo(slo)).sum() <= most
         assert goodput(times, read_slo(slo)) <= bound * (1 + 1e-9)

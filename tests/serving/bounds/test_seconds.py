@@ -10,23 +10,23 @@ from typing import Any
 
 import pytest
 
-from formulations.certificates import budget as limits
+from formulations.certificates import reader_budget as limits
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
-from serving.bounds import certificate as evaluation
 from serving.bounds import seconds as bounds
-from serving.bounds.certificate import (
-    PartRates,
-    RateCertificate,
-    RateCertificateError,
-    evaluate_rates,
-    rate_certificate_document,
-    read_rate_certificate,
-)
-from serving.bounds.guide import guide
-from serving.bounds.loads import Room, alone, alone_bound, floor_sum, not_covered, work_bound
+from serving.bounds import seconds_certificate as evaluation
+from serving.bounds.loads import RoundRoom, alone, alone_bound, floor_sum, not_covered, work_bound
 from serving.bounds.price_ascent import best_rates
+from serving.bounds.rough_schedule import guide
 from serving.bounds.seconds import SecondsBound, bound_in_seconds
+from serving.bounds.seconds_certificate import (
+    PartCertificate,
+    RateCertificateError,
+    SecondsCertificate,
+    evaluate_seconds_certificate,
+    rate_certificate_document,
+    read_seconds_certificate,
+)
 from tests.oracles.draws import instance_of
 from tests.oracles.real_time_brute_force import Coefficients, Moves, least_total_latency
 from tests.oracles.real_time_whole import STAGGERED, least_latency_whole, staggered
@@ -55,9 +55,13 @@ def _model(coefficients: Coefficients) -> BatchTime:
 
 def _bound(instance: Instance, model: BatchTime, seconds: float, running: int = 0) -> SecondsBound:
     found = bound_in_seconds(instance, model, time.monotonic() + seconds, running=running)
-    certificate = read_rate_certificate(found.certificate)
+    certificate = read_seconds_certificate(found.certificate)
     assert certificate.running == running
-    assert evaluate_rates(instance, certificate) == found.value == max(found.sources.values())
+    assert (
+        evaluate_seconds_certificate(instance, certificate)
+        == found.value
+        == max(found.sources.values())
+    )
     return found
 
 
@@ -173,17 +177,19 @@ def test_many_requests_are_priced_in_windows(monkeypatch: pytest.MonkeyPatch) ->
     instance, model = _instance(requests, 14), _model(coefficients)
     found = _bound(instance, model, 2.0)
     assert found.sources["parts"] > found.sources["alone"]
-    alone_ = RateCertificate("alone", 0, model.name)
+    alone_ = SecondsCertificate("alone", 0, model.name)
     own = rate_certificate_document(alone_)
-    parts = [PartRates(tuple(range(k, k + 4)), own) for k in (0, 4, 8)]
+    parts = [PartCertificate(tuple(range(k, k + 4)), own) for k in (0, 4, 8)]
     added = replace(alone_, kind="parts", parts=tuple(parts))
-    assert evaluate_rates(instance, added) == found.sources["alone"]
+    assert evaluate_seconds_certificate(instance, added) == found.sources["alone"]
     few = {**own, "running": 2}
     with pytest.raises(RateCertificateError, match="part 1: expected one part"):
-        evaluate_rates(instance, replace(added, parts=(parts[0], PartRates((4,), few))))
-    twice = replace(added, parts=(*parts[:2], PartRates((0, 8), own)))
+        evaluate_seconds_certificate(
+            instance, replace(added, parts=(parts[0], PartCertificate((4,), few)))
+        )
+    twice = replace(added, parts=(*parts[:2], PartCertificate((0, 8), own)))
     with pytest.raises(RateCertificateError, match="parts: expected different requests"):
-        evaluate_rates(instance, twice)
+        evaluate_seconds_certificate(instance, twice)
 
 
 def test_prices_of_windows_are_where_the_search_begins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,16 +198,16 @@ def test_prices_of_windows_are_where_the_search_begins(monkeypatch: pytest.Monke
     rng = random.Random(2)
     requests = [(k * SECOND // 4, rng.randint(10, 90), rng.randint(10, 60)) for k in range(48)]
     instance, model = _instance(requests, 300), parse_batch_time("llama2-70b-2xa100")
-    room = Room(300)
+    room = RoundRoom(300)
     windows = bounds._windows([range(48)], 12)
-    parts: list[PartRates] = []
+    parts: list[PartCertificate] = []
 
-    def sums() -> Iterator[RateCertificate]:
+    def sums() -> Iterator[SecondsCertificate]:
         end = time.monotonic() + 1.0
         parts.extend((yield from bounds._sums(instance, model, room, windows, end)))
 
     *_, last = sums()
-    priced = sum(read_rate_certificate(each.certificate).value for each in parts)
+    priced = sum(read_seconds_certificate(each.certificate).value for each in parts)
     assert 0 < priced <= last.value
     first = next(best_rates(instance, model, room, time.monotonic() + 0.5, parts))
     assert first.value > 0.95 * priced
@@ -214,7 +220,7 @@ def test_the_search_goes_on_while_there_is_time() -> None:
     """Beyond its two levels it goes on with more knots, and ends where these gain nothing."""
     instance, model = _instance([(0, 3, 4)] * 3, 14), _model((10**10, 10**9, 0, 10**9, 0))
     began = time.monotonic()
-    found = list(best_rates(instance, model, Room(14), began + 100))
+    found = list(best_rates(instance, model, RoundRoom(14), began + 100))
     assert len(found) > 3
     assert len({len(each.knots) for each in found}) > 2
     assert max(each.value for each in found) > max(each.value for each in found[:2])
@@ -254,14 +260,14 @@ def test_work_by_hand() -> None:
     instance = _instance([(0, 4, 3), (5 * 10**6, 0, 2)], 10)
     model = _model((10**10, 0, 0, 0, 0))
     assert work_bound(instance, model) == 17 * 10**6
-    assert work_bound(instance, model, Room(10, 1, 90)) == (18_100 + 46_600) * 10**3
+    assert work_bound(instance, model, RoundRoom(10, 1, 90)) == (18_100 + 46_600) * 10**3
 
 
 #: One request (0, 2) and rounds of one second: TEL = 2 s.
 ONE = _instance([(0, 0, 2)], 5)
 
 
-def _by_hand() -> RateCertificate:
+def _by_hand() -> SecondsCertificate:
     """Return a certificate of 1.5 s for ONE, weight ½ on each token, no memory price.
 
     Value 0.75·10¹² ps for each token, knots 0, 1, 2 s.  At 0 a token lacks 0.75, at 1 s
@@ -269,7 +275,7 @@ def _by_hand() -> RateCertificate:
     The bound is 2·0.75 + ½·1/2 + (1 + ½)/2·1 − 0.625 = 1.875 s.
     """
     value = 750 * 10**9
-    return RateCertificate(
+    return SecondsCertificate(
         kind="rates",
         value=1_875_000_000,
         batch_time="unit",
@@ -289,20 +295,20 @@ def _by_hand() -> RateCertificate:
 def test_loads_beyond_64_bits_are_loads(machine: tuple[int, int]) -> None:
     """Also where their price is 0: one base of 1 s is proved, less what the price takes."""
     instance = _instance([(0, 10**9 - 3, 2)], 10**9)
-    certificate = RateCertificate(
+    certificate = SecondsCertificate(
         "rates", 0, "linear(base=1000,prefill=0,square=1000000000,decode=0,read=0)",
         denominator=1, knots=(0, 10), machine=machine, memory=(0, 0), sharing=(0, 0),
         places=(0, 8), weights=(1 << 15,), splits=(1 << 16,), values=((0, 0, 0),),
     )  # fmt: skip
-    assert evaluate_rates(instance, certificate) == SECOND - 10 * sum(machine) // 2
+    assert evaluate_seconds_certificate(instance, certificate) == SECOND - 10 * sum(machine) // 2
 
 
 def test_a_certificate_by_hand() -> None:
     """1.875 s of 2 s, through JSON as well."""
     certificate = _by_hand()
-    assert evaluate_rates(ONE, certificate) == certificate.value
+    assert evaluate_seconds_certificate(ONE, certificate) == certificate.value
     document = rate_certificate_document(certificate)
-    assert read_rate_certificate(document) == certificate
+    assert read_seconds_certificate(document) == certificate
 
 
 def test_a_first_token_pays_for_sharing_by_hand() -> None:
@@ -315,18 +321,18 @@ def test_a_first_token_pays_for_sharing_by_hand() -> None:
     """
     instance = _instance([(0, 4, 2)], 9)
     value = 240 * 10**9
-    shared = RateCertificate(
+    shared = SecondsCertificate(
         "rates", 0, "linear(base=1000,prefill=1000,square=0,decode=1000,read=0)",
         denominator=100, knots=(0, 10 * SECOND), machine=(1, 0), memory=(0, 0),
         sharing=(10**11, 0), places=(0, 8), weights=(1 << 15,), splits=(1 << 16,),
         values=((value, 0, 0),),
     )  # fmt: skip
-    assert evaluate_rates(instance, shared) == 1_190_000_000
+    assert evaluate_seconds_certificate(instance, shared) == 1_190_000_000
     unshared = replace(shared, splits=(0,), values=((40 * 10**9, 0, 0),))
-    assert evaluate_rates(instance, unshared) == 1_990_000_000
+    assert evaluate_seconds_certificate(instance, unshared) == 1_990_000_000
     for change in ({"values": ((value + 1, 0, 0),)}, {"splits": ((1 << 16) - 200,)}):
         with pytest.raises(RateCertificateError, match=r"machine\.0"):
-            evaluate_rates(instance, replace(shared, **change))
+            evaluate_seconds_certificate(instance, replace(shared, **change))
 
 
 @pytest.mark.parametrize(("seed", "cases"), a_few([(7, 6), (8, 25)], 1))
@@ -342,7 +348,7 @@ def test_no_schedule_is_better_than_shared_prefills(seed: int, cases: int) -> No
         coefficients = (10**9, rng.randint(1, 20) * 10**8, 0, rng.randint(1, 10) * 10**8, 0)
         memory = max(s + o for _, s, o in requests) + rng.randint(0, 6)
         instance, model = _instance(requests, memory), _model(coefficients)
-        found = list(best_rates(instance, model, Room(memory), time.monotonic() + 0.2))
+        found = list(best_rates(instance, model, RoundRoom(memory), time.monotonic() + 0.2))
         moves = Moves(evictions=1, keeps=not not_covered(instance, model))
         least = least_total_latency(requests, memory, coefficients, moves)
         for certificate in found:
@@ -383,7 +389,7 @@ def test_no_schedule_is_better_than_shared_prefills(seed: int, cases: int) -> No
 def test_forged_certificates_are_refused(change: dict[str, Any], words: str) -> None:
     """The refusal names each changed field."""
     with pytest.raises(RateCertificateError, match=words.replace(".", r"\.")) as refusal:
-        evaluate_rates(ONE, replace(_by_hand(), **change))
+        evaluate_seconds_certificate(ONE, replace(_by_hand(), **change))
     assert "\n" not in str(refusal.value)
 
 
@@ -394,15 +400,15 @@ def test_huge_prices_of_what_takes_nothing(name: str, huge: int) -> None:
     instance = _instance([(0, 0, 1)], 9)
     prices: dict[str, Any] = dict.fromkeys(("machine", "memory", "sharing"), (0, 0))
     prices[name] = (huge, 0)
-    certificate = RateCertificate(
+    certificate = SecondsCertificate(
         "rates", 0, "linear(base=1)", knots=(0, 10**6), places=(0, 8), weights=(0,), splits=(0,),
         values=((0,),), **prices,
     )  # fmt: skip
     if name == "machine":
-        assert evaluate_rates(instance, certificate) == 0
+        assert evaluate_seconds_certificate(instance, certificate) == 0
     else:
         with pytest.raises(RateCertificateError, match=r"machine\.0|sharing"):
-            evaluate_rates(instance, certificate)
+            evaluate_seconds_certificate(instance, certificate)
 
 
 @pytest.mark.parametrize("huge", [2**62, 2**63 - 1, 2**63, 2**64, 10**60])
@@ -411,10 +417,10 @@ def test_huge_denominators(huge: int) -> None:
     none = ((0, 0, 0),)
     change: dict[str, Any] = {"machine": (1, 1, 0), "values": none, "weights": (0,)}
     change["denominator"] = huge
-    assert evaluate_rates(ONE, replace(_by_hand(), **change)) == SECOND // 2
+    assert evaluate_seconds_certificate(ONE, replace(_by_hand(), **change)) == SECOND // 2
     for forged in ({"values": _by_hand().values}, {"memory": (1, 0, 0)}):
         with pytest.raises(RateCertificateError, match=r"machine\.0"):
-            evaluate_rates(ONE, replace(_by_hand(), **change | forged))
+            evaluate_seconds_certificate(ONE, replace(_by_hand(), **change | forged))
 
 
 #: What a certificate has one number of for each knot or request.
@@ -429,7 +435,7 @@ def test_mutated_certificates_prove_no_more(running: int) -> None:
     instance, model = _instance(requests, 8), _model(coefficients)
     moves = Moves(evictions=1, engine=True, running=running)
     least = least_total_latency(requests, 8, coefficients, moves)
-    good = read_rate_certificate(_bound(instance, model, 1.5, running).certificate)
+    good = read_seconds_certificate(_bound(instance, model, 1.5, running).certificate)
     assert good.kind == "rates"
     refused = 0
     for _ in range(400):
@@ -448,7 +454,9 @@ def test_mutated_certificates_prove_no_more(running: int) -> None:
             at = rng.randrange(len(row))
             row[at] = int(row[at] * factor) + rng.choice([0, 0, 1])
         try:
-            assert evaluate_rates(instance, read_rate_certificate(document)) <= least
+            assert (
+                evaluate_seconds_certificate(instance, read_seconds_certificate(document)) <= least
+            )
         except RateCertificateError:
             refused += 1
     assert 100 < refused < 400
@@ -471,12 +479,12 @@ def test_numbers_beyond_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
             now = max(now, arrival) + alone(request, model)
             last += now - arrival
         assert found.value <= last
-        certificate = read_rate_certificate(found.certificate)
+        certificate = read_seconds_certificate(found.certificate)
         with monkeypatch.context() as patch:
             patch.setattr(evaluation, "SAFE", 0)
             patch.setattr(limits, "MOST_STEPS", 10**13)
             patch.setattr(limits, "FREE_STEPS", 10**12)
-            assert evaluate_rates(instance, certificate) == found.value
+            assert evaluate_seconds_certificate(instance, certificate) == found.value
 
 
 def test_kept_tokens_are_told_where_they_are_not_covered() -> None:
@@ -518,7 +526,7 @@ def test_rounds_are_refused() -> None:
     with pytest.raises(ValueError, match="expected arrivals in seconds"):
         bound_in_seconds(instance, model, time.monotonic() + 1)
     with pytest.raises(RateCertificateError, match="expected an instance with arrivals in seconds"):
-        evaluate_rates(instance, RateCertificate("alone", 0, "unit"))
+        evaluate_seconds_certificate(instance, SecondsCertificate("alone", 0, "unit"))
 
 
 def test_improvements_are_reported_and_the_deadline_holds() -> None:
@@ -544,6 +552,6 @@ def test_improvements_are_reported_and_the_deadline_holds() -> None:
     assert values == sorted(set(values))
     assert told[-1][0] == found.value
     assert found.sources["rates"] > max(found.sources["alone"], found.sources["work"])
-    hint = guide(instance, model, Room(2000))
+    hint = guide(instance, model, RoundRoom(2000))
     assert bool((hint.begins >= instance.arrival_times * 1000.0).all())
     assert bool((hint.ends > hint.begins).all())

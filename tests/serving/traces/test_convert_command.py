@@ -12,7 +12,7 @@ from instances.instance_names import find_instance
 from serving.traces import TraceOptions
 from serving.traces.convert import main
 from serving.traces.formats import formats
-from serving.traces.reading import read_trace
+from serving.traces.read_trace import read_trace
 from tests.serving.traces.cases import BY_NAME, Case, each_case
 
 

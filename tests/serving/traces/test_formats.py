@@ -14,7 +14,7 @@ from instances.instance import Instance
 from instances.instance_files import instance_document, parse_instance
 from serving.traces import TraceError, TraceOptions, TraceReport
 from serving.traces.formats import formats
-from serving.traces.reading import is_trace, read_trace
+from serving.traces.read_trace import is_trace, read_trace
 from tests.serving.traces.cases import CASES, MEMORY, SAMPLES, Case, each_case
 
 

@@ -17,8 +17,8 @@ import pytest
 from instances.instance_files import instance_document, parse_instance
 from serving.traces import TraceError, TraceOptions
 from serving.traces.formats import formats
-from serving.traces.options import TraceOptionError
-from serving.traces.reading import read_trace
+from serving.traces.read_trace import read_trace
+from serving.traces.trace_options import TraceOptionError
 from tests.serving.traces.cases import BY_NAME, CASES, MEMORY, Case, each_case
 
 TABLES = [case for case in CASES if case.file.endswith(".csv")]

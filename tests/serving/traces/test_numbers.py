@@ -14,7 +14,7 @@ from instances.arrivals import as_rounds, as_seconds, draw_times
 from instances.batch_time import NANOSECONDS
 from instances.families.draws import Draws
 from instances.instance import MAX_TOKENS
-from serving.traces.numbers import TOO_LONG, exact, nanoseconds, whole
+from serving.traces.exact_times import TOO_LONG, exact, nanoseconds, whole
 
 
 @given(st.integers(-10, 10**12))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.traces import TraceError, TraceOptions
-from serving.traces.reader import shared_tokens
-from serving.traces.reading import read_trace
+from serving.traces.format_reader import shared_tokens
+from serving.traces.read_trace import read_trace
 from tests.serving.traces.cases import BY_NAME
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from instances.instance_names import find_instance
-from serving.deployments import EngineSettings
+from serving.deployments import RecordedSettings
 from serving.traces import TraceError, TraceOptions, TraceReport
-from serving.traces.options import TraceOptionError
-from serving.traces.reading import is_trace, read_trace
+from serving.traces.read_trace import is_trace, read_trace
+from serving.traces.trace_options import TraceOptionError
 from tests.serving.traces.cases import BY_NAME
 
 META: dict[str, Any] = {
@@ -69,7 +69,7 @@ def test_the_engines_settings_give_the_memory(tmp_path: Path) -> None:
     assert (instance.memory, instance.name) == (128, "run_m128")
     assert len(instance) == 3
     gpu, model = "NVIDIA GeForce RTX 4090", "Some/Model-8B"
-    assert report.settings == EngineSettings(8, 16, 256, 2048, 2, gpu, model)
+    assert report.settings == RecordedSettings(8, 16, 256, 2048, 2, gpu, model)
     assert any("recorded on 2 engines" in note for note in report.notes)
     assert read_trace(path, TraceOptions(memory=100))[0].memory == 100
 

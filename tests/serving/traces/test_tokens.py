@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from serving.traces import TraceOptions
-from serving.traces.options import TraceOptionError
-from serving.traces.reading import read_trace
-from serving.traces.records import token_count
+from serving.traces.json_readers import token_count
+from serving.traces.read_trace import read_trace
+from serving.traces.trace_options import TraceOptionError
 from tests.serving.traces.cases import BY_NAME
 
 

@@ -13,8 +13,8 @@ from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.solve import main as solve
 from serving.traces import TraceError, TraceOptions
 from serving.traces.convert import main as convert
-from serving.traces.options import TraceOptionError
-from serving.traces.reading import read_trace
+from serving.traces.read_trace import read_trace
+from serving.traces.trace_options import TraceOptionError
 from tests.serving.traces.cases import BY_NAME
 
 #: In the order of ``vllm/benchmarks/serve.py``: settings, totals, lists, spreads.

@@ -16,7 +16,7 @@ from heuristics.simulator import order_by_keys
 from kvopt.methods.custom_python import load_own
 from kvopt.methods.option_values import read_values
 from kvopt.methods.syntax import parse_method
-from support.text import find_name
+from support.message_text import find_name
 
 #: Ranks requests by their places; returns the check that a request may start now.
 Rank = Callable[[Sequence[Any]], Iterable[int]]

@@ -3,12 +3,12 @@
 import numpy as np
 
 from heuristics.policy import Keys, Known, ListPolicy
-from heuristics.preemption import Work
+from heuristics.preemptive_exchange import RemainingWork
 
 
 def rank(known: Known) -> Keys:
     """Less work by the middle of the interval first."""
-    work = Work(known, (known.lower + known.upper + 1) // 2)
+    work = RemainingWork(known, (known.lower + known.upper + 1) // 2)
     return (np.array([work.waiting(each, 0) for each in range(len(known))]),)
 
 

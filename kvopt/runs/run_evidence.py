@@ -1,0 +1,64 @@
+"""Evidence of a run about the ``known_optimum`` of its instance's file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formulations.valid.volume_bounds import volume_bound
+from instances import Instance
+from kvopt.runs.serving_imports import evaluate_seconds_document
+from schedules import evidence
+from schedules.evidence import Dispute
+
+
+def find_dispute(
+    instance: Instance,
+    tel: int | None,
+    lower_bound: int | None,
+    bound_source: str,
+    certificate: dict[str, Any] | None,
+    proved: int | None = None,
+) -> Dispute | None:
+    """Return the contradiction to the stated optimum; None without one, or without a statement.
+
+    ``tel`` is of a checked schedule that keeps no tokens (rounds).  The certificate (JSON) is
+    evaluated here, unless it has ``proved`` a value already.
+    """
+    stated = instance.stated_optimum
+    if stated is None:
+        return None
+    certified = 0
+    # Certificates take time: not for a bound that the statement allows.
+    if lower_bound is not None and lower_bound > stated:
+        if proved is None:
+            proved = evaluate_document(instance, "", tel, certificate)
+        certified = max(volume_bound(instance), proved)
+    return evidence.find_dispute(stated, tel, lower_bound, bound_source, certified)
+
+
+def evaluate_document(
+    instance: Instance, batch_time: str, tel: int | None, document: dict[str, Any] | None
+) -> int:
+    """Return the bound that a certificate proves in integers, in the unit of the TEL; else 0.
+
+    One for another batch time proves nothing of the run; a certificate in rounds may assume a
+    schedule of this ``tel``.
+    """
+    if document is None:
+        return 0
+    # Few runs have a certificate.
+    from formulations.certificates.certificate_evaluation import evaluate_certificate
+    from formulations.certificates.certificate_file import read_certificate
+    from formulations.certificates.reader_budget import CertificateError
+
+    try:
+        if batch_time:
+            return evaluate_seconds_document(instance, batch_time, document)
+        certificate = read_certificate(document)
+        assumed = certificate.upper_bound
+        # The premise, a schedule, must hold.
+        if assumed is not None and (tel is None or tel > assumed):
+            return 0
+        return evaluate_certificate(instance, certificate)
+    except CertificateError:
+        return 0

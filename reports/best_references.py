@@ -1,0 +1,206 @@
+"""References of each instance by the rule of evidence (:mod:`schedules.evidence`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
+
+import pandas as pd
+
+from kvopt.methods.knowledge import shown_source
+from kvopt.methods.witness import search_witness
+from schedules import evidence
+from schedules.evidence import CONSTRUCTION, BoundStatement, Witness, judge, names_proof
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two statements on one instance that cannot both be true: ``lower`` > ``upper`` (rounds)."""
+
+    instance: str
+    sha: str
+    lower: int
+    lower_by: str
+    upper: int
+    upper_by: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.instance}: the bound {self.lower} of {self.lower_by} exceeds "
+            f"the schedule {self.upper} of {self.upper_by}"
+        )
+
+
+@dataclass
+class InstanceStatements:
+    """Statements of rows and registry about one instance.
+
+    ``lower`` is the best of ``lowers``, the believed bounds of the rows, and ``certified`` the best
+    one that integers prove. ``stated`` are the optima of the files (rounds), the least first;
+    ``registered`` is the registry's entry.
+    """
+
+    registered: Mapping[str, Any] = field(default_factory=dict)
+    upper: BoundStatement | None = None
+    upper_key: str = ""
+    lower: BoundStatement | None = None
+    certified: BoundStatement | None = None
+    lowers: list[BoundStatement] = field(default_factory=list)
+    stated: list[int] = field(default_factory=list)
+    witnesses: list[Witness] = field(default_factory=list)
+
+    def of_registry(self, side: str) -> BoundStatement | None:
+        """Return the registry's bound on a side: ``upper``, ``lower`` or ``certified``."""
+        value, by = self.registered.get(f"{side}_bound"), self.registered.get(f"{side}_by")
+        by = f"{by} (registry)" if by else "the registry"
+        return None if value is None else BoundStatement(value, by)
+
+
+#: The kinds of bounds: proved in integers, by the instance's construction, or a solver's report.
+CERTIFIED, REPORTED = "certified", "solver-reported"
+
+
+def find_references(rows: pd.DataFrame, found: Mapping[str, InstanceStatements]) -> pd.DataFrame:
+    """Return one line an instance, indexed by ``id``; ``found`` is from :func:`collect_statements`.
+
+    Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
+    upper_key, found_key (of the rows' best schedule), lower, lower_by, lower_kind (certified,
+    construction or solver-reported), certified, certified_by, known (stated by the file), opt
+    (missing where open), standing (a key of ``STANDINGS``), reason, and shared (the common ground
+    of proofs that do not count as two). Values are rounds, of instances in seconds nanoseconds.
+    """
+    made = [_line(case) for case in found.values()]
+    # Without a case, too, there are columns; integers of whatever size stay integers.
+    lines = pd.DataFrame(made, list(found), columns=list(_line(InstanceStatements())), dtype=object)
+    lines = lines.astype(dict.fromkeys(("upper", "lower", "certified", "known", "opt"), "Int64"))
+    about = ["id", "sha", "instance", "family", "n", "memory", "batch_time", "instance_sha256"]
+    instances = rows.drop_duplicates("id")[about]
+    return instances.join(lines, on="sha").set_index("id")
+
+
+def _line(case: InstanceStatements) -> dict[str, Any]:
+    # The rows' own comes first among equals.
+    upper, lower, certified = (
+        take(filter(None, (own, case.of_registry(side))), key=attrgetter("value"), default=None)
+        for side, own, take in (
+            ("upper", case.upper, min),
+            ("lower", case.lower, max),
+            ("certified", case.certified, max),
+        )
+    )
+    construction = case.registered.get(CONSTRUCTION)
+    stated = case.stated[0] if case.stated else None
+    verdict = judge(
+        upper.value if upper else None,
+        lower.value if lower else None,
+        [*case.registered.get("witnesses", ()), *case.witnesses],
+        construction=construction,
+        stated=stated,
+    )
+    opt = stated
+    if construction is not None:
+        lower, opt = BoundStatement(construction, CONSTRUCTION), construction
+    if upper and lower and upper.value == lower.value:
+        opt = upper.value
+    wrong = verdict.standing == "contradiction"
+    by = kind = ""
+    if lower is not None:
+        by, kind = lower.by, CONSTRUCTION if lower.by == CONSTRUCTION else REPORTED
+        if certified is not None and certified.value >= lower.value:
+            by, kind = certified.by, CERTIFIED
+    return {
+        "upper": upper.value if upper else None,
+        "upper_by": upper.by if upper else "",
+        "upper_key": case.upper_key if upper is case.upper else "",
+        "found_key": case.upper_key,
+        "lower": lower.value if lower and not wrong else None,
+        "lower_by": by,
+        "lower_kind": "" if wrong else kind,
+        "certified": certified.value if certified and not wrong else None,
+        "certified_by": certified.by if certified else "",
+        "known": stated,
+        "opt": None if wrong else opt,
+        "standing": verdict.standing,
+        "reason": verdict.reason,
+        "shared": verdict.shared,
+    }
+
+
+def contradictions(
+    rows: pd.DataFrame, found: Mapping[str, InstanceStatements]
+) -> tuple[Contradiction, ...]:
+    """Return every believed bound that exceeds the best checked schedule of its instance.
+
+    Stated optima and the registry's values are statements like any other.
+    """
+    names = rows.drop_duplicates("sha").set_index("sha")["instance"]
+    made = [
+        Contradiction(names[sha], sha, *lower, *upper)
+        for sha, case in found.items()
+        for lower, upper in _contradictions(case)
+    ]
+    order = sorted(made, key=lambda each: (each.instance, each.sha, each.lower, each.lower_by))
+    return tuple(order)
+
+
+def _contradictions(case: InstanceStatements) -> Iterator[evidence.BoundContradiction]:
+    known = [BoundStatement(value, "the known optimum") for value in case.stated]
+    if (built := case.registered.get(CONSTRUCTION)) is not None and built not in case.stated:
+        known.append(BoundStatement(built, CONSTRUCTION))
+    uppers = [case.upper, case.of_registry("upper"), *known]
+    lowers = [*case.lowers, case.of_registry("lower"), *known]
+    # The first by name of equals, so that the order of the rows does not matter.
+    above, below = ({each for each in side if each} for side in (uppers, lowers))
+    yield from evidence.contradictions(sorted(above), below)
+
+
+def collect_statements(
+    rows: pd.DataFrame,
+    best_known: Mapping[str, Any] | None = None,
+    further: pd.DataFrame | None = None,
+) -> dict[str, InstanceStatements]:
+    """Return the statements of prepared rows, further rows and the registry, by ``sha``."""
+    registry = best_known or {}
+    found = {sha: InstanceStatements(registry.get(sha, {})) for sha in rows["sha"].unique()}
+    checked = rows[rows["tel"].notna() & ~rows["preempts"]]
+    # The quickest of equals is named, a policy before the method of bounds that began with it.
+    best = checked.sort_values(["sha", "tel", "bound_only", *_QUICKEST]).drop_duplicates("sha")
+    for sha, tel, key, label, bound_only, found_by in _values(
+        best, "sha", "tel", "key", "label", "bound_only", "found_by"
+    ):
+        finder = f"{found_by}, {label}" if bound_only and found_by else label
+        found[sha].upper, found[sha].upper_key = BoundStatement(int(tel), finder), key
+    claimed = rows if further is None else pd.concat([rows, further], ignore_index=True)
+    claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]
+    order = ["sha", "lower_bound", *_QUICKEST]
+    claimed = claimed.sort_values(order, ascending=[True, False, *[True] * len(_QUICKEST)])
+    each = claimed.drop_duplicates(["sha", "lower_bound", "label", "bound_source"])
+    for sha, bound, label, source in _values(each, "sha", "lower_bound", "label", "bound_source"):
+        case = found[sha]
+        case.lowers.append(BoundStatement(int(bound), label))
+        by_source = BoundStatement(
+            int(bound), f"{shown_source(source)}, {label}" if source else label
+        )
+        case.lower = case.lower or by_source
+        if names_proof(source):
+            case.certified = case.certified or by_source
+    stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
+    for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
+        found[sha].stated.append(int(value))
+    proofs = claimed[claimed["solved"]]
+    columns = ("sha", "method", "status", "tel", "lower_bound", "bound_source")
+    # The oldest first, as the registry has them.
+    proofs = proofs.sort_values(["finished_utc", "key"]).drop_duplicates(list(columns))
+    for sha, method, status, tel, bound, source in _values(proofs, *columns):
+        if witness := search_witness(method, status, int(tel), int(bound), source):
+            found[sha].witnesses.append(witness)
+    return found
+
+
+_QUICKEST = ["seconds", "label", "seed", "key"]
+
+
+def _values(rows: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
+    return rows[list(columns)].itertuples(index=False, name=None)
