@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from formulations.dp import backward, counts, forward
 from heuristics.predictions import PREDICTIONS
 from instances import Instance, Request, read_instance
 from instances.batch_time import parse_batch_time
 from instances.instance_names import FOLDER, library_files
 from instances.ladder import SIZES, read_ladder
 from kvopt.best_known import read_registry
+from kvopt.engines import auto, highs
+from kvopt.engines.parts import counting
 from kvopt.project_paths import PACKAGES
 from kvopt.runs.kernel_units import UNITS
 from kvopt.suites import read_suite
@@ -134,6 +137,10 @@ def _token_read() -> list[object]:
     return [read, read * 2 * 2039 / 1e3, a_token / 1e3, 8 * a_token / 1e3]
 
 
+def _millions_of_steps() -> list[object]:
+    return [auto.PATTERN_WORK_UP_TO / 1e6, auto.START_WORK_UP_TO / 1e6]
+
+
 #: A page, a pattern whose groups are its figures, and a function that computes these.
 COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
     ("README.md", r"Python (3\.\d+) to (3\.\d+)", _versions),
@@ -184,6 +191,15 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
         r"A token read takes (\d+) ns.*? read (\d+) kB\. A token has (\d+) kB .*?([\d,]+) kB with",
         _token_read,
     ),
+    ("docs/solving.md", r"estimated rounds is at most ([\d,]+)", lambda: [counting.AT_ONCE_UP_TO]),
+    ("docs/solving.md", r"alone up to (\d+) requests", lambda: [auto.BIDIRECTIONAL_UP_TO]),
+    ("docs/solving.md", r"are (\d+) million .*?, and (\d+) million steps", _millions_of_steps),
+    ("docs/solving.md", r"first from ([\d,]+) columns", lambda: [highs.RELAXATION_FIRST_FROM]),
+    (
+        "docs/solving.md",
+        r"Both take up to (\d+) requests\. .*? up to ([\d,]+) requests.*? up to ([\d,]+) requests",
+        lambda: [each.REQUESTS_UP_TO for each in (forward, backward, counts)],
+    ),
     ("docs/traces.md", r"([\d,]+) rows of a CSV", lambda: [csv_reader._CHUNK]),
     ("docs/traces.md", r"([\d,]+) of JSON", lambda: [json_readers._CHUNK]),
     ("kvopt/suites/README.md", r"\| (\d+) \| ([\d.]+) hours, `--jobs 1` \|", _open_hours),
@@ -206,7 +222,7 @@ STATED = {
     "docs/proofs/index.md": ("`python -m tools.attack` draws 10,000 small ones",),
     "docs/proofs/tolerances.md": ("R·δ ≤ 0.01", "L = 0.01 / δ", "the limit is R = 10,000"),
     "docs/solving.md": (
-        "It holds within a tenth and two seconds",
+        "at most 10 % plus two seconds late",
         "a line every five seconds",
         "Up to R = 10,000 (GLPK 1,000)",
     ),
