@@ -88,7 +88,7 @@ The token counts of C section 6 are missing, since they need its data set.
 This folder is the package `kvopt-papers`.  It needs kvopt and is not in kvopt's wheel.
 `pip install -e papers` makes `python -m papers` work in any folder.
 
-A row below comes from older sources if the sources of its method have changed since its run.
+A row counts as computed by older code if the code of its method has changed since its run.
 
 """
 

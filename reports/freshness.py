@@ -21,7 +21,9 @@ from reports.verdict_sentences import RowName, Sentence
 from support.message_text import one_line, plural
 from support.usage_errors import complain
 
-_STATED = re.compile(r"^(?:All|([\d,]+) of) .* comes? from (?:older|the current) sources\.", re.M)
+_STATED = re.compile(
+    r"^(?:All|([\d,]+) of) .* (?:was|were) computed by (?:older|the present) code\.", re.M
+)
 _DAY = re.compile(r"\d{4}-\d\d-\d\dT")
 #: Most commits, machines and versions that are named; the other ones are counted.
 _MOST = 3
@@ -34,10 +36,10 @@ def origin_text(rows: pd.DataFrame, stale: int) -> str:
 
 def age_text(total: int, stale: int, what: str = "row") -> str:
     """Return how many of all are stale, as a sentence that :func:`stated` reads."""
-    verb = "comes" if (stale or total) == 1 else "come"
+    verb = "was" if (stale or total) == 1 else "were"
     if not stale:
-        return f"All {plural(total, what)} {verb} from the current sources."
-    return f"{stale:,} of {plural(total, what)} {verb} from older sources."
+        return f"All {plural(total, what)} {verb} computed by the present code."
+    return f"{stale:,} of {plural(total, what)} {verb} computed by older code."
 
 
 def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:

@@ -90,7 +90,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
 def mean_over(instances: int, families: int) -> str:
     """Return the base of a mean in which families weigh alike."""
     over = f"mean over {plural(instances, 'instance')}"
-    return over if families == 1 else f"{over} in {families:,} families that weigh alike"
+    return over if families == 1 else f"{over} in {families:,} families of equal weight"
 
 
 def ranked(lines: pd.DataFrame) -> pd.DataFrame:

@@ -14,10 +14,10 @@ from reports.table import Column, Table, write_column, write_share
 MAIN_RESULT = "main-result"
 #: Policies of a class in the table, by the place of the class: what knows more comes first.
 MOST = (5, 3, 2)
-_MARKED = "one marked * keeps tokens over evictions, which the optimum may not."
+_MARKED = "one with * keeps the tokens of evicted requests. OPT loses them: no bound holds (?)."
 _GAP = (
-    "the share of the total latency that the optimum saves, {over}. Lower end: with the best "
-    "known schedule. Upper end: with the best proved bound; ? without one."
+    "(TEL − OPT) / TEL, {over}. The lower end takes the best known schedule for OPT, "
+    "the upper end the best proved lower bound."
 )
 
 
@@ -27,10 +27,10 @@ def ranking_table(boards: list[Board]) -> Table:
     lines = pd.concat(chosen).sort_values(["gap_low", "label"], ignore_index=True)
     lines["gap"] = write_column(write_share, lines["gap_low"], lines["gap_high"])
     marked = _MARKED if lines["marked"].any() else ""
-    offline = "an offline policy knows all arrivals." if lines["offline"].any() else ""
+    knows = "clairvoyant policies know every output, offline ones also all arrivals."
     shown = (
         Column("label", "policy", "name", note=marked),
-        Column("knows", "knowledge of outputs", note=offline),
+        Column("knows", "knowledge of outputs", note=knows),
         Column("gap", "mean gap to OPT", "share", "gap_low", note=_GAP.format(over=boards[0].over)),
     )
     return Table(f"{MAIN_RESULT}-table", "Main result", "", shown, lines)

@@ -78,9 +78,7 @@ def test_families_weigh_alike() -> None:
     assert lines["gap"].to_dict() == {"fcfs": "0.0 %", "svf": "25.0 %"}
     # Half of the families have all optima.
     assert lines["optimal"].to_dict() == {"fcfs": 1.0, "svf": 0.5}
-    assert (
-        "mean over 4 instances in 2 families that weigh alike" in _part(results, CLAIRVOYANT).note
-    )
+    assert "mean over 4 instances in 2 families of equal weight" in _part(results, CLAIRVOYANT).note
     (line,) = [
         each
         for each in format_ranking(Results(frame(*tiny, *large))).splitlines()
