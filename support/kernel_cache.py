@@ -27,7 +27,7 @@ from support.project_root import ROOT, cache_folder
 
 #: Files of these packages that hold kernels, or the tuples that kernels take.
 _PACKAGES = ("formulations", "heuristics", "support")
-_HOLDS_KERNELS = re.compile(rb"(support|heuristics)\.compil|import compiled|NamedTuple")
+_HOLDS_KERNELS = re.compile(rb"kernel_cache|kernel_compiler|import compiled|NamedTuple")
 #: More than the file of any kernel takes.
 _KERNEL_BYTES = 500_000
 #: The numba whose own classes are known to do so.

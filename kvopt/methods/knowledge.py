@@ -24,7 +24,7 @@ Lengths = Literal["outputs", "exact", "file", "deciles", "intervals", "nothing",
 WORDS: dict[Lengths, str] = {
     "outputs": "clairvoyant",
     "exact": "with exact predictions",
-    "file": "the instance's predictions, or exact ones",
+    "file": "with the instance's predictions, or exact ones",
     "deciles": "with deciles of the outputs",
     "intervals": "with predictions",
     "nothing": "non-clairvoyant",
