@@ -46,7 +46,7 @@ BLOCK = 5
 DENSE_STARTS, DENSE_ROUNDS = 16, 128
 
 
-class ListWalk(NamedTuple):
+class ScheduledList(NamedTuple):
     """A list and its schedule."""
 
     #: Positions of the requests in list order, shape (n,).

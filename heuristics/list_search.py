@@ -23,7 +23,13 @@ import numpy as np
 
 from heuristics import annealing, gap_filling
 from heuristics.admission import Requests, starts_in_order
-from heuristics.annealing import DecodedList, ListWalk, MoveRules, RequestColumns, RequestsBySize
+from heuristics.annealing import (
+    DecodedList,
+    MoveRules,
+    RequestColumns,
+    RequestsBySize,
+    ScheduledList,
+)
 from heuristics.gap_filling import BLOCK
 from heuristics.kernel_compiler import compiled
 from heuristics.policy import Ints
@@ -123,7 +129,7 @@ class ListSearch:
         self._rules = MoveRules(*shares, by_time, WIDE, _sizes(self._columns))
         self._state = np.array([seed], dtype=np.uint64)
         self._trial = _spaces(self._columns, self._memory, starts)
-        self._walk = ListWalk(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1)))
+        self._walk = ScheduledList(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1)))
         self._best = tuple(self._walk.order.copy() for _ in range(3))
         self._totals = np.zeros(4, np.int64)
         self._totals[1] = _ANY

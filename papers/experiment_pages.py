@@ -88,7 +88,8 @@ The token counts of C section 6 are missing, since they need its data set.
 This folder is the package `kvopt-papers`.  It needs kvopt and is not in kvopt's wheel.
 `pip install -e papers` makes `python -m papers` work in any folder.
 
-A row counts as computed by older code if the code of its method has changed since its run.
+The code of a method may have changed since its rows were computed.  A line of the page counts
+such rows.
 
 """
 

@@ -30,7 +30,7 @@ from reports.figures.profile_curves import profile_figure
 from reports.figures.ranking import MAIN_RESULT, ranking_figure, ranking_table
 from reports.freshness import origin
 from reports.page_parts import PageWords, ReportFigure, ReportPage
-from reports.pages.instance_pictures import Documents
+from reports.pages.instance_pictures import DocumentStore
 from reports.pages.report_pages import named_instances, page_names, report_pages
 from reports.paper_exports import exports
 from reports.profiles import PROFILE_NOTE
@@ -74,7 +74,7 @@ def build_report(results: Results, folder: str | Path, **chosen: Any) -> list[Pa
 def make_report(
     results: Results,
     *,
-    store: Documents | None = None,
+    store: DocumentStore | None = None,
     pages: int = MOST_PAGES,
     pictures: int = MOST_PICTURES,
 ) -> ReportPage:

@@ -30,7 +30,7 @@ _RANKED = (
 
 
 @dataclass(frozen=True)
-class ComparedMethods:
+class MethodRanking:
     """Methods on the same instances; answer and bound are None on several.
 
     ``lines`` has a line a method that was run on all of them, the least gap first: label, class,
@@ -91,7 +91,7 @@ def answer_table(answer: Answer) -> Table:
     return Table("answer", "Answer", "", shown, pd.DataFrame(answer.rows(), columns=keys))
 
 
-def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> ComparedMethods | None:
+def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> MethodRanking | None:
     """Return the methods of a unit of time on the same instances; None if none."""
     declared = judged[["method", "told", "engine"]].itertuples(index=False)
     known = [
@@ -124,7 +124,7 @@ def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Compa
     lower = own["opt"].fillna(own["lower"]).iloc[0]
     bound = int(lower) if alone and pd.notna(lower) else None
     unit = unit_of(batch_time)
-    return ComparedMethods(
+    return MethodRanking(
         _answer(unit, own, lines, bound) if alone else None,
         lines,
         bound,

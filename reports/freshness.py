@@ -21,9 +21,8 @@ from reports.verdict_sentences import RowName, Sentence
 from support.message_text import one_line, plural
 from support.usage_errors import complain
 
-_STATED = re.compile(
-    r"^(?:All|([\d,]+) of) .* (?:was|were) computed by (?:older|the present) code\.", re.M
-)
+_OLDER = "before the last change of the method's code"
+_STATED = re.compile(rf"^(?:All|([\d,]+) of) .* computed (?:by the present code|{_OLDER})\.", re.M)
 _DAY = re.compile(r"\d{4}-\d\d-\d\dT")
 #: Most commits, machines and versions that are named; the other ones are counted.
 _MOST = 3
@@ -39,7 +38,7 @@ def age_text(total: int, stale: int, what: str = "row") -> str:
     verb = "was" if (stale or total) == 1 else "were"
     if not stale:
         return f"All {plural(total, what)} {verb} computed by the present code."
-    return f"{stale:,} of {plural(total, what)} {verb} computed by older code."
+    return f"{stale:,} of {plural(total, what)} {verb} computed {_OLDER}."
 
 
 def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:

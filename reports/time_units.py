@@ -12,7 +12,7 @@ from functools import cached_property
 import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, unit_of
-from reports.compared_methods import ComparedMethods, compared
+from reports.compared_methods import MethodRanking, compared
 from reports.gaps_over_time import EngineGaps, timed
 from reports.per_instance import average_seeds, whole_mean
 from reports.policy_boards import Board, boards, standings
@@ -83,7 +83,7 @@ class Unit:
         return boards(self.policies, self.standings)
 
     @cached_property
-    def compared(self) -> ComparedMethods | None:
+    def compared(self) -> MethodRanking | None:
         """All methods on the instances of one policy."""
         return compared(self.judged, self.runs, self.batch_time)
 

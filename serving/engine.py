@@ -28,7 +28,7 @@ _RESERVE_SHARE, _FEW_SHARE = 0.05, 0.3
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels (``kvopt.runs.kernel_units``)."""
+    """Return the units of kernels (``kvopt.runs.kernel_compilation``)."""
     del instance, formulation
     return {"seconds"}
 

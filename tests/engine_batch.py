@@ -27,7 +27,7 @@ from kvopt.runs.events import (
     event_line,
     read_event,
 )
-from kvopt.runs.kernel_units import compile_first
+from kvopt.runs.kernel_compilation import compile_first
 from kvopt.runs.task import Task
 from schedules import Schedule, check_schedule, make_schedule
 from tests.child import Child, open_answers

@@ -11,7 +11,7 @@ import numpy as np
 from formulations.bounds.bound_result import BoundResult, Reporter
 from formulations.bounds.fluid_limit import fitted_knots, fluid_prices, likely_horizon
 from formulations.bounds.highs_lp import Floats
-from formulations.bounds.lookahead_rows import MEMORY_UP_TO, RowSeparation
+from formulations.bounds.lookahead_separation import MEMORY_UP_TO, RowSeparation
 from formulations.bounds.memory_master import MasterLP, MasterSolution
 from formulations.bounds.pricing import (
     MOST_CLUSTERS,

@@ -34,7 +34,7 @@ Member = tuple[Count, Integer, Integer]
 
 
 @dataclass(frozen=True, config=_CONFIG)
-class PricedGroup:
+class PricedWindowGroup:
     """A window group (``valid.window_groups``): at most ``most`` windows hold one round.
 
     ``prices`` are numerators of μ_t for t = 0, 1, ...
@@ -100,7 +100,7 @@ class Certificate:
     upper_bound: Count | None = None
     denominator: Positive = 1
     memory: Counts = ()
-    groups: Annotated[tuple[PricedGroup, ...], Field(fail_fast=True)] = ()
+    groups: Annotated[tuple[PricedWindowGroup, ...], Field(fail_fast=True)] = ()
     lookahead: Annotated[tuple[PricedLookAhead, ...], Field(fail_fast=True)] = ()
     states: PricedStates | None = None
     multipliers: Annotated[tuple[Integer, ...], Field(fail_fast=True)] = ()
@@ -172,7 +172,7 @@ def price_certificate(
     rows = [] if group_prices is None else group_prices.tolist()
     members = (tuple((m.request, m.before, m.after) for m in each.members) for each in groups)
     priced = [
-        PricedGroup(group.most, own, tuple(row))
+        PricedWindowGroup(group.most, own, tuple(row))
         for group, own, row in zip(groups, members, rows, strict=True)
     ]
     ahead = []

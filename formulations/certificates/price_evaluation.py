@@ -20,7 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.certificates.certificate_file import Certificate, PricedGroup, PricedLookAhead
+from formulations.certificates.certificate_file import (
+    Certificate,
+    PricedLookAhead,
+    PricedWindowGroup,
+)
 from formulations.certificates.reader_budget import CALL, OPERATION, CertificateError, ReaderBudget
 from formulations.lagrangian.exact_integers import SAFE, lookahead_cost, run_cost
 from instances import Instance, Request
@@ -37,7 +41,7 @@ HELD_OF_A_ROW, HELD_OF_A_TIME, HELD_OF_A_START = 8, 12, 4
 Window = tuple[int, int, int]
 
 
-def check_group(instance: Instance, number: int, group: PricedGroup) -> None:
+def check_group(instance: Instance, number: int, group: PricedWindowGroup) -> None:
     """Refuse members for which the proof in ``formulations.valid.window_groups`` does not hold."""
     positions = [position for position, _, _ in group.members]
     if len(set(positions)) < len(positions) or max(positions, default=0) >= len(instance):

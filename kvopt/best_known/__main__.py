@@ -23,7 +23,13 @@ from kvopt.best_known.registry_files import (
     format_registry,
     read_registry,
 )
-from kvopt.best_known.registry_folder import faults, missing, read_all, stale_proofs, write_all
+from kvopt.best_known.registry_verification import (
+    faults,
+    missing,
+    read_all,
+    stale_proofs,
+    write_all,
+)
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
 from kvopt.store.location import store_files

@@ -92,7 +92,7 @@ class PolicyLine:
 
 
 @dataclass(frozen=True)
-class PoliciesTable:
+class PoliciesOutcome:
     """The aligned text, the checker's verdict, and one line if something is wrong.
 
     ``accepted``: the checker accepted all schedules.  ``found``: there is one.  ``misstated``: a
@@ -116,7 +116,7 @@ def policies_table(
     seed: int,
     limits: PolicyLimits,
     quiet: bool = True,
-) -> PoliciesTable:
+) -> PoliciesOutcome:
     """Run every policy until the deadline, the quick ones first, and return a table.
 
     The ratio of a TEL is to the known optimum, else to the best known bound, so at least the ratio
@@ -148,7 +148,7 @@ def policies_table(
     ]
     notes = map(wrap_lines, filter(None, "\n".join(below).splitlines()))
     text = "\n".join([table_text(instance, lines, against), *notes])
-    return PoliciesTable(
+    return PoliciesOutcome(
         text,
         accepted=all(line.record.status != "refused" for line in lines),
         found=any(line.tel is not None for line in lines),

@@ -16,7 +16,7 @@ from kvopt.best_known.registry_files import (
     RegistryError,
     read_entries,
 )
-from kvopt.best_known.registry_folder import write_all
+from kvopt.best_known.registry_verification import write_all
 from kvopt.best_known.submitted_schedules import (
     EXIT_BETTER,
     EXIT_CONTRADICTION,

@@ -7,7 +7,7 @@ import sys
 import click
 
 from kvopt.run_progress import CompilingLine
-from kvopt.runs.kernel_units import UNITS, compile_first, missing_units
+from kvopt.runs.kernel_compilation import UNITS, compile_first, missing_units
 from support.click_command import Command, CommandOptions, option
 from support.kernel_cache import kernel_folder
 from support.usage_errors import complain

@@ -228,7 +228,7 @@ class _Team:
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that methods of this size run (``kvopt.runs.kernel_units``)."""
+    """Return the units of kernels that methods of this size run."""
     del formulation
     if node_counting.ends_at_once(instance):
         return set()

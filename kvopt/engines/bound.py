@@ -24,7 +24,7 @@ RESERVE_SHARE = 0.05
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.runs.kernel_units``)."""
+    """Return the units of kernels that it runs (``kvopt.runs.kernel_compilation``)."""
     del instance
     return {"prices", "look-ahead"} if formulation in ("", "bound-dual") else {"prices"}
 

@@ -13,7 +13,7 @@ ENGINE = {"solves": None, "named": True}
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.runs.kernel_units``)."""
+    """Return the units of kernels that it runs (``kvopt.runs.kernel_compilation``)."""
     del instance, formulation
     return {"annealing"}
 

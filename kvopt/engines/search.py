@@ -31,7 +31,7 @@ from formulations.valid.running_states import searchable_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines.job import EngineJob
-from kvopt.engines.parts import node_counting, sweep_turns
+from kvopt.engines.parts import node_counting, sweep_search
 from kvopt.engines.parts.model_size import fits
 from kvopt.engines.parts.multiplier_ascent import Ascent
 from kvopt.engines.parts.search_run import PATTERN_WORK_UP_TO, SearchRun, Table, memory_prices
@@ -58,7 +58,7 @@ LOOK_SECONDS, LAST_LOOK, STATES_SECONDS = 1e-4, 0.1, 0.004
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.runs.kernel_units``)."""
+    """Return the units of kernels that it runs (``kvopt.runs.kernel_compilation``)."""
     del instance
     by_name = {
         "counts": set(),
@@ -99,7 +99,7 @@ def solve(job: EngineJob, report: EventReport) -> None:
         return
     run = SearchRun(job, report)
     if formulation is backward_dp.FORMULATION:
-        sweep_turns.search(run)
+        sweep_search.search(run)
         run.end("kvopt sweep")
         return
     # The first pass predicts the time of the next one, so its clock must not count loading.
@@ -206,7 +206,7 @@ def _meet(run: SearchRun, passes: _Passes, table: Table) -> bool:
     ascent = run.ascent(under, table, run.job.options["options"])
     if ascent is None:
         return False
-    sweep_turns.load_relaxation()
+    sweep_search.load_relaxation()
     _take_turns(run, passes, ascent)
     return True
 

@@ -24,7 +24,7 @@ Lengths = Literal["outputs", "exact", "file", "deciles", "intervals", "nothing",
 WORDS: dict[Lengths, str] = {
     "outputs": "clairvoyant",
     "exact": "with exact predictions",
-    "file": "with the instance's predictions, or exact ones",
+    "file": "with predictions, exact if the instance has none",
     "deciles": "with deciles of the outputs",
     "intervals": "with predictions",
     "nothing": "non-clairvoyant",

@@ -29,7 +29,7 @@ from kvopt.methods.method import Method
 from kvopt.methods.python_files import is_python
 from kvopt.runs.advice import choose_relaxation_method, expected_starts, run_policy_call
 from kvopt.runs.events import Compiling, CustomFileLoading, EventReport
-from kvopt.runs.kernel_units import UNITS, compile_first, missing_units
+from kvopt.runs.kernel_compilation import UNITS, compile_first, missing_units
 from kvopt.runs.serving_imports import quick_bounds
 from kvopt.runs.task import Task
 from support.kernel_cache import CLOCK

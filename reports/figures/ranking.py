@@ -14,7 +14,10 @@ from reports.table import Column, Table, write_column, write_share
 MAIN_RESULT = "main-result"
 #: Policies of a class in the table, by the place of the class: what knows more comes first.
 MOST = (5, 3, 2)
-_MARKED = "one with * keeps the tokens of evicted requests. OPT loses them: no bound holds (?)."
+_MARKED = (
+    "one with * resumes evicted requests with their tokens. OPT starts them anew, so no bound "
+    "holds (?)."
+)
 _GAP = (
     "(TEL − OPT) / TEL, {over}. The lower end takes the best known schedule for OPT, "
     "the upper end the best proved lower bound."

@@ -11,7 +11,7 @@ import pandas as pd
 
 from kvopt.best_known import RegistryError, known_values, read_registry
 from kvopt.best_known.registry_entry import Registry
-from kvopt.best_known.registry_folder import stale_proofs
+from kvopt.best_known.registry_verification import stale_proofs
 from kvopt.store import StoreError
 from kvopt.store.location import store_files
 from kvopt.store.row_files import ExportError, documents, read_rows

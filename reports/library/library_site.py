@@ -13,11 +13,11 @@ from instances.instance_names import FOLDER as INSTANCES
 from kvopt.best_known.known_instances import LibraryInstance, LibraryWithLadder, library_by_hash
 from kvopt.best_known.registry_entry import Registry
 from kvopt.best_known.registry_files import proof_file
-from kvopt.best_known.registry_folder import stale_proofs
+from kvopt.best_known.registry_verification import stale_proofs
 from reports import html
 from reports.library.sentence import runs, stale_of, state
 from reports.page_parts import Links, PageWords, ReportPage
-from reports.pages.instance_pictures import Documents
+from reports.pages.instance_pictures import DocumentStore
 from reports.pages.report_pages import report_pages, slugs
 from reports.report_folder import FolderKind
 from reports.stored_results import Results
@@ -48,7 +48,7 @@ def library_pages(
     registry: Registry,
     best_known: Mapping[str, Mapping[str, Any]],
     frame: pd.DataFrame,
-    store: Documents | None,
+    store: DocumentStore | None,
     pictures: int,
     above: Links = (),
 ) -> dict[str, str]:
@@ -106,7 +106,7 @@ class _Documents:
     """The library's instances, and the schedules of a store, if there is one."""
 
     library: Mapping[str, LibraryInstance]
-    store: Documents | None
+    store: DocumentStore | None
 
     def schedule(self, key: str) -> dict[str, Any] | None:
         """Return the schedule document of a run, None without one."""

@@ -20,7 +20,7 @@ from support.message_text import one_line
 from support.output_checks import describe_error
 
 
-class Documents(Protocol):
+class DocumentStore(Protocol):
     """Store of documents; ``kvopt.store.Store`` is one."""
 
     def schedule(self, key: str) -> dict[str, Any] | None:
@@ -71,7 +71,7 @@ _ABOVE_NOTE = (
 
 
 def draw_pictures(
-    store: Documents,
+    store: DocumentStore,
     line: Mapping[str, Any],
     policies: Sequence[LosingPolicy],
     known: str | Path | None,
@@ -124,7 +124,7 @@ def bounded(schedule: Schedule, line: Mapping[str, Any]) -> Schedule:
 
 
 def _pairs(
-    store: Documents,
+    store: DocumentStore,
     instance: Instance,
     best: Schedule,
     policies: Sequence[LosingPolicy],
@@ -141,7 +141,7 @@ def _pairs(
             yield Picture(_ABOVE, _ABOVE_NOTE, svg, mark, policy.name, loss)
 
 
-def _stored(store: Documents, key: str, instance: Instance) -> tuple[Schedule | None, str]:
+def _stored(store: DocumentStore, key: str, instance: Instance) -> tuple[Schedule | None, str]:
     """Return the checked schedule of a run, or why there is none."""
     if not key:
         return None, "No schedule is stored."

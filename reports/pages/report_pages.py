@@ -15,7 +15,13 @@ from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.figures.figure_parts import try_drawing
 from reports.page_parts import ReportFigure
 from reports.pages.instance_page import InstancePage, make_page
-from reports.pages.instance_pictures import STORED, Documents, LosingPolicy, Picture, draw_pictures
+from reports.pages.instance_pictures import (
+    STORED,
+    DocumentStore,
+    LosingPolicy,
+    Picture,
+    draw_pictures,
+)
 from reports.pages.page_lines import PageLines
 from reports.stored_results import Results
 from reports.table import WORST_ON, Table
@@ -77,7 +83,7 @@ def report_pages(
     names: Mapping[str, str],
     results: Results,
     rows: pd.DataFrame,
-    store: Documents | None,
+    store: DocumentStore | None,
     pictures: int,
     command: str = "reports.build",
     named: Set[str] = frozenset(),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from serving.deployments import RecordedSettings
-from serving.traces.exact_times import TimeNumbers, nanoseconds
+from serving.traces.exact_times import NumericTimeReader, nanoseconds
 from serving.traces.format_reader import FormatReader, TraceRows, make_rows
 from serving.traces.trace_options import TraceOptions
 from serving.traces.trace_report import SkipReason
@@ -98,7 +98,7 @@ def text_at(record: Any, *keys: str) -> str:
     return printable(str(value), 60) if plain else ""
 
 
-def time_between(start: int, value: Any, unit: TimeNumbers) -> int | None:
+def time_between(start: int, value: Any, unit: NumericTimeReader) -> int | None:
     """Return the nanoseconds from a start to a written time; None if it is no time."""
     try:
         end = nanoseconds(value, unit.nanoseconds)

@@ -68,7 +68,7 @@ def nanoseconds(value: Any, unit: int) -> int | None:
 
 
 @dataclass(frozen=True)
-class TimeNumbers:
+class NumericTimeReader:
     """Times as numbers of a unit, 0 or more; ``fractions`` ends the refusal of a fraction."""
 
     name: str
@@ -93,7 +93,7 @@ class TimeNumbers:
 
 
 @dataclass(frozen=True)
-class TimeDates:
+class DateTimeReader:
     """Dates with times of day; without an offset they count as UTC."""
 
     name: str = "dates and times"
@@ -113,7 +113,7 @@ class TimeDates:
         return found
 
 
-Unit = TimeNumbers | TimeDates
+Unit = NumericTimeReader | DateTimeReader
 
-SECONDS = TimeNumbers("seconds", NANOSECONDS)
-MILLISECONDS = TimeNumbers("milliseconds", 10**6)
+SECONDS = NumericTimeReader("seconds", NANOSECONDS)
+MILLISECONDS = NumericTimeReader("milliseconds", 10**6)

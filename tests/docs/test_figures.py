@@ -21,7 +21,7 @@ from kvopt.best_known import read_registry
 from kvopt.engines import auto
 from kvopt.engines.parts import node_counting
 from kvopt.project_paths import PACKAGES
-from kvopt.runs.kernel_units import UNITS
+from kvopt.runs.kernel_compilation import UNITS
 from kvopt.suites import read_suite
 from kvopt.sweeps.plan import plan
 from reports import html, markdown
@@ -152,7 +152,7 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
     ("README.md", r"Python (3\.\d+) to (3\.\d+)", _versions),
     ("docs/index.md", r"Python (3\.\d+) to (3\.\d+)", _versions),
     ("docs/architecture.md", r"Python (3\.\d+) to (3\.\d+)", _versions),
-    ("docs/architecture.md", r"(\w+) units of `kvopt/runs/kernel_units\.py`", lambda: [len(UNITS)]),
+    ("docs/architecture.md", r"(\w+) units of `kvopt/runs/kernel_compilation\.py`", lambda: [len(UNITS)]),
     ("docs/architecture.md", r"(\w+) top-level names", lambda: [len(PACKAGES)]),
     ("docs/architecture.md", r"(\w+) imports run up", _imports_up),
     ("docs/best_known.md", r"all (\d+) open instances of .*?, ([\d.]+) hours on", _open_hours),
@@ -204,7 +204,7 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
     ),
     ("docs/solving.md", r"alone up to (\d+) requests", lambda: [auto.BIDIRECTIONAL_UP_TO]),
     ("docs/solving.md", r"are (\d+) million .*?, and (\d+) million steps", _millions_of_steps),
-    ("docs/solving.md", r"first from ([\d,]+) columns", _relaxation_first),
+    ("docs/solving.md", r"From ([\d,]+) columns on", _relaxation_first),
     (
         "docs/solving.md",
         r"Both take up to (\d+) requests\. .*? up to ([\d,]+) requests.*? up to ([\d,]+) requests",

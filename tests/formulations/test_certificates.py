@@ -17,7 +17,7 @@ from formulations.certificates.certificate_evaluation import (
 )
 from formulations.certificates.certificate_file import (
     Certificate,
-    PricedGroup,
+    PricedWindowGroup,
     certificate_document,
     price_certificate,
     read_certificate,
@@ -94,14 +94,16 @@ def test_windows_that_are_longer_than_proved_are_refused() -> None:
     stretched = [(first[0], first[1], first[2] + 1), *members[1:]]
     early = [(first[0], first[1] + 1, first[2]), *members[1:]]
     for wrong in (stretched, early, [*members, members[0]], [*members, (len(AM1), 0, 1)]):
-        certificate = Certificate("prices", 1, None, 1, (1,), (PricedGroup(1, tuple(wrong), (1,)),))
+        certificate = Certificate(
+            "prices", 1, None, 1, (1,), (PricedWindowGroup(1, tuple(wrong), (1,)),)
+        )
         with pytest.raises(CertificateError, match="group 0: "):
             evaluate_certificate(AM1, certificate)
     # Fewer members and shorter windows are proved as well.
     shorter = [(first[0], first[1], first[2] - 1), *members[1:-1]]
     if first[2] - 1 > -first[1]:
         certificate = Certificate(
-            "prices", 1, None, 1, (1,), (PricedGroup(1, tuple(shorter), (1,)),)
+            "prices", 1, None, 1, (1,), (PricedWindowGroup(1, tuple(shorter), (1,)),)
         )
         assert evaluate_certificate(AM1, certificate) <= 10**6
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics import annealing
-from heuristics.annealing import ListWalk, RequestColumns
+from heuristics.annealing import RequestColumns, ScheduledList
 from heuristics.kernel_compiler import compiled
 from heuristics.list_search import (
     ListSearch,
@@ -68,7 +68,7 @@ def improved(
     return improve_starts(columns_of(instance), instance.memory, begin, budget, **how)
 
 
-def walk_of(instance: Instance, order: Ints, delays: Ints) -> tuple[ListWalk, RequestColumns]:
+def walk_of(instance: Instance, order: Ints, delays: Ints) -> tuple[ScheduledList, RequestColumns]:
     """Return a list as the kernels keep it, decoded by the definition."""
     columns = columns_of(instance)
     starts = np.array(decoded(instance, order.tolist(), delays.tolist()), dtype=np.int64)
@@ -78,7 +78,7 @@ def walk_of(instance: Instance, order: Ints, delays: Ints) -> tuple[ListWalk, Re
     waits = np.maximum.accumulate(instance.arrivals[order][::-1])[::-1]
     sums = np.concatenate([zero, np.cumsum(starts)])
     waits = np.concatenate([waits, zero])
-    return ListWalk(order, delays, starts, sums, latest, waits), columns
+    return ScheduledList(order, delays, starts, sums, latest, waits), columns
 
 
 def spaces(n: int, rounds: int) -> annealing.DecodedList:

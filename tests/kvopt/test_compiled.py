@@ -14,7 +14,7 @@ import pytest
 
 from kvopt.methods.grammar import read_method
 from kvopt.run_progress import CompilingLine
-from kvopt.runs import kernel_units
+from kvopt.runs import kernel_compilation
 from kvopt.runs.events import BoundProved, Compiling, Event, EventReport, ScheduleFound
 from kvopt.runs.execute import execute
 from kvopt.runs.preparation import prepare
@@ -63,13 +63,13 @@ def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(kept: Path)
 #: Marks a unit, as if it had compiled it for a while, and counts how often.
 SLOWLY = """
 import sys, time
-from kvopt.runs import kernel_units
+from kvopt.runs import kernel_compilation
 class Module:
     def compile_kernels():
         print("compiling", flush=True)
         time.sleep(0.5)
-kernel_units.importlib.import_module = lambda _: Module
-kernel_units._compile_chain(["prices"])
+kernel_compilation.importlib.import_module = lambda _: Module
+kernel_compilation._compile_chain(["prices"])
 """
 
 
@@ -79,7 +79,7 @@ def test_of_two_that_start_at_once_one_compiles(kept: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         printed = "\n".join(pool.map(in_python, [SLOWLY] * 2))
     assert sorted(printed.split()) == ["compiling", "prices", "prices"]
-    assert kernel_units.missing_units(["prices"]) == []
+    assert kernel_compilation.missing_units(["prices"]) == []
 
 
 def test_the_folder_is_of_sources_versions_and_processor(
@@ -116,20 +116,24 @@ def test_kernels_read_nothing_but_what_the_digest_covers() -> None:
 @pytest.mark.usefixtures("kept")
 def test_kernels_that_cannot_be_compiled_stop_nobody(monkeypatch: Patch) -> None:
     """A failing compiler leaves no mark."""
-    monkeypatch.setitem(kernel_units.UNITS, "broken", "kvopt.no_such_module")
-    monkeypatch.setattr(kernel_units, "CHAINS", ({"broken": "kvopt.no_such_module"},))
-    kernel_units.compile_first(["broken"])
-    assert kernel_units.missing_units(["broken"]) == ["broken"]
+    monkeypatch.setitem(kernel_compilation.UNITS, "broken", "kvopt.no_such_module")
+    monkeypatch.setattr(kernel_compilation, "CHAINS", ({"broken": "kvopt.no_such_module"},))
+    kernel_compilation.compile_first(["broken"])
+    assert kernel_compilation.missing_units(["broken"]) == ["broken"]
 
 
 @pytest.mark.slow("compiles")
 def test_every_unit_compiles_all_of_its_kernels(kept: Path) -> None:
     """One by one; no mark is broken by a kernel that two of them run."""
     told: list[tuple[int, int]] = []
-    assert kernel_units.missing_units(kernel_units.UNITS) == list(kernel_units.UNITS)
-    kernel_units.compile_first(kernel_units.UNITS, lambda *each: told.append(each))
-    assert kernel_units.missing_units(kernel_units.UNITS) == []
-    assert told == [(done, len(kernel_units.UNITS)) for done in range(len(kernel_units.UNITS) + 1)]
+    assert kernel_compilation.missing_units(kernel_compilation.UNITS) == list(
+        kernel_compilation.UNITS
+    )
+    kernel_compilation.compile_first(kernel_compilation.UNITS, lambda *each: told.append(each))
+    assert kernel_compilation.missing_units(kernel_compilation.UNITS) == []
+    assert told == [
+        (done, len(kernel_compilation.UNITS)) for done in range(len(kernel_compilation.UNITS) + 1)
+    ]
     assert _compiled_files(kept)
 
 
@@ -179,13 +183,15 @@ def test_a_folder_that_is_read_only_counts_where_it_has_all(
     kept: Path, monkeypatch: Patch, units: list[str]
 ) -> None:
     """As in the image of a container; else all that is wanted is compiled in a temporary one."""
-    monkeypatch.setattr(kernel_units, "is_writable", lambda folder: not folder.is_relative_to(kept))
+    monkeypatch.setattr(
+        kernel_compilation, "is_writable", lambda folder: not folder.is_relative_to(kept)
+    )
     asked: list[Collection[str]] = []
-    monkeypatch.setattr(kernel_units, "_compile", lambda units, _: asked.append(units))
+    monkeypatch.setattr(kernel_compilation, "_compile", lambda units, _: asked.append(units))
     monkeypatch.setattr("importlib.import_module", lambda _: io)
     (kept / keeping.kernel_digest()).mkdir(parents=True)
     (kept / keeping.kernel_digest() / "queues.compiled").write_text("{}")
-    kernel_units.compile_first(units)
+    kernel_compilation.compile_first(units)
     assert asked == ([] if units == ["queues"] else [units])
     private = kept.parent / "tmp" / f"kvopt-{os.getuid()}"
     taken = kept if units == ["queues"] else private

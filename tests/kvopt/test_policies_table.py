@@ -13,7 +13,7 @@ from heuristics.policy_registry import policies
 from instances import Instance, Request
 from kvopt.commands import policies_table as module
 from kvopt.commands.companion_runs import PolicyLimits
-from kvopt.commands.policies_table import PoliciesTable, policies_table
+from kvopt.commands.policies_table import PoliciesOutcome, policies_table
 from kvopt.methods.grammar import every_policy
 from kvopt.methods.knowledge import policy_name
 from kvopt.registry_lookup import RegisteredValues
@@ -29,12 +29,12 @@ BATCH = "affine(base=100,token=10)"
 
 def table_of(
     instance: Instance, batch_time: str = "", prediction: str | None = None, seconds: float = 60
-) -> PoliciesTable:
+) -> PoliciesOutcome:
     limits = PolicyLimits(time.monotonic() + seconds, None, jobs=2)
     return policies_table(instance, batch_time, prediction=prediction, seed=0, limits=limits)
 
 
-def _told(table: PoliciesTable, policy: str) -> str:
+def _told(table: PoliciesOutcome, policy: str) -> str:
     """Return the class of a policy, from its line."""
     header, *lines = table.text.splitlines()
     (line,) = (each for each in lines if each.startswith(f"{policy} "))
@@ -133,7 +133,7 @@ class _None:
         return []
 
 
-def _header(table: PoliciesTable) -> str:
+def _header(table: PoliciesOutcome) -> str:
     return table.text.splitlines()[0]
 
 

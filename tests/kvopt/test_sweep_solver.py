@@ -24,7 +24,7 @@ from heuristics.simulator import run_policy
 from instances import Instance, read_instance
 from instances.families import am1, uniform
 from kvopt.engines import search
-from kvopt.engines.parts import sweep_turns as proving
+from kvopt.engines.parts import sweep_search as proving
 from kvopt.methods.witness import certificate_witness, engine_witness
 from kvopt.runs.events import Event, EventReport, MethodDone, Note, ScheduleFound
 from schedules import check_schedule, make_schedule

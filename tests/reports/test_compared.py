@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kvopt.runs.row_columns import Record
-from reports.compared_methods import MOST_RANKED, ComparedMethods
+from reports.compared_methods import MOST_RANKED, MethodRanking
 from reports.stored_results import Results
 from reports.table import write_most, write_share
 from reports.terminal_report import format_ranking
@@ -18,7 +18,7 @@ def _run(method: str, instance: str, tel: int | None, **more: object) -> Record:
     return record(**given, key=f"{method} {instance} {given.get('seed', 0)}")
 
 
-def _compared(*records: Record) -> ComparedMethods:
+def _compared(*records: Record) -> MethodRanking:
     (unit,) = units_of(*records)
     found = unit.compared
     assert found is not None

@@ -59,7 +59,10 @@ def test_what_is_stale() -> None:
 def test_what_a_page_states_is_read_back() -> None:
     """None of them, one, or thousands; a page that says nothing states nothing."""
     assert age_text(3568, 0) == "All 3,568 rows were computed by the present code."
-    assert age_text(3568, 12) == "12 of 3,568 rows were computed by older code."
+    assert (
+        age_text(3568, 12)
+        == "12 of 3,568 rows were computed before the last change of the method's code."
+    )
     for count in (0, 1, 12_345):
         assert stated(f"# Title\n\n{origin_text(frame(record()), count)}\n## More\n") == count
     assert stated("# Title\n") is None
@@ -93,7 +96,10 @@ def test_check_fails_once_sources_have_changed(
     assert page.main(["--check"]) == 1
     assert "it calls itself current, but 2 of 2 are stale" in capsys.readouterr().err
     page.main([])
-    assert "\n\n2 of 2 rows were computed by older code.\n" in page.PAGE.read_text()
+    assert (
+        "\n\n2 of 2 rows were computed before the last change of the method's code.\n"
+        in page.PAGE.read_text()
+    )
     assert page.main(["--check"]) == 0
 
 
@@ -108,7 +114,8 @@ def test_nightly_rows_without_digests_are_read(tmp_path: Path) -> None:
     assert stale_rows(old) == 1
     assert rows_text(old) == path.read_text()
     assert (
-        "\n\n1 of 1 row was computed by older code.\n" in nightly_texts(old, stale=1)["README.md"]
+        "\n\n1 of 1 row was computed before the last change of the method's code.\n"
+        in nightly_texts(old, stale=1)["README.md"]
     )
 
 

@@ -44,7 +44,10 @@ def test_the_page_tells_of_what_runs_it_is(registry: Registry) -> None:
     assert told.endswith(f"; {hours:.1f} hours in all.")
     count = sum(len(each.proofs) for each in registry.instances)
     assert f"\nAll {count} proofs were computed by the present code. " in page_text(registry, 0)
-    assert f"\n7 of {count} proofs were computed by older code. " in page_text(registry, 7)
+    assert (
+        f"\n7 of {count} proofs were computed before the last change of the method's code. "
+        in page_text(registry, 7)
+    )
 
 
 def test_every_instance_is_there_the_open_ones_first(registry: Registry) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from instances import Instance
 from instances.instance_files import instance_document
 from kvopt.methods.option_values import read_formulation
-from kvopt.runs.kernel_units import compile_first
+from kvopt.runs.kernel_compilation import compile_first
 from tests.child import Child, ChildError
 from tests.engine_batch import WITH_KERNELS, engine_task, one_at_a_time, read_events
 from tools.attack.choices import SOLVERS, draw_formulation, draw_policy

@@ -11,13 +11,16 @@ from typing import Any
 
 from serving.deployments import UNSTATED, RecordedSettings
 from serving.traces.benchmark_results import ResultReader, TimedRequest, at, time_between
-from serving.traces.exact_times import MILLISECONDS, SECONDS, TimeNumbers
+from serving.traces.exact_times import MILLISECONDS, SECONDS, NumericTimeReader
 from serving.traces.format_reader import read_times
 from serving.traces.json_readers import records_of
 from serving.traces.trace_report import SkipReason
 from serving.traces.trace_stream import TraceStream
 
-_NANOSECONDS, _MICROSECONDS = TimeNumbers("nanoseconds", 1), TimeNumbers("microseconds", 1000)
+_NANOSECONDS, _MICROSECONDS = (
+    NumericTimeReader("nanoseconds", 1),
+    NumericTimeReader("microseconds", 1000),
+)
 _UNITS = {"ns": _NANOSECONDS, "us": _MICROSECONDS, "ms": MILLISECONDS, "sec": SECONDS, "s": SECONDS}
 _TOTALS = {"input_config", "request_latency"}
 _LENGTHS = ("input", "output")

@@ -7,8 +7,8 @@ multimodal trace of 2025 has a column NumImages too; its images are not counted 
 """
 
 from serving.traces.csv_reader import TableReader
-from serving.traces.exact_times import TimeDates
+from serving.traces.exact_times import DateTimeReader
 
 READER = TableReader(
-    prompt="ContextTokens", output="GeneratedTokens", time="TIMESTAMP", unit=TimeDates()
+    prompt="ContextTokens", output="GeneratedTokens", time="TIMESTAMP", unit=DateTimeReader()
 )

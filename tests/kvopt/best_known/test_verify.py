@@ -23,7 +23,7 @@ from kvopt.best_known.registry_files import (
     read_certificate_file,
     schedule_path,
 )
-from kvopt.best_known.registry_folder import faults, missing, read_all
+from kvopt.best_known.registry_verification import faults, missing, read_all
 from schedules.schedule_files import read_schedule
 from tests.kvopt.best_known.registry import (
     FOUR,

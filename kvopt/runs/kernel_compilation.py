@@ -28,7 +28,7 @@ CHAINS = (
     {
         "dominance": "formulations.dp.dominance",
         "layers": "kvopt.engines.search",
-        "sweep": "kvopt.engines.parts.sweep_turns",
+        "sweep": "kvopt.engines.parts.sweep_search",
     },
     {"prices": "kvopt.engines.bound", "look-ahead": "formulations.bounds.dual"},
     {"queues": "heuristics.admission"},
@@ -81,7 +81,7 @@ def _compile(units: Sequence[str], listen: Listen) -> None:
     listen(0, len(units))
     environment = {"PYTHONPATH": python_path(), "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
-        [sys.executable, "-P", "-m", "kvopt.runs.kernel_units", *units],
+        [sys.executable, "-P", "-m", "kvopt.runs.kernel_compilation", *units],
         env=os.environ | environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
