@@ -391,11 +391,11 @@ def test_ctrl_c_during_an_evaluation_keeps_the_schedule(tmp_path: Path) -> None:
 import os, signal, threading, time, kvopt
 from kvopt.runs import certify
 from tests.kvopt.best_known.registry import FOUR as four
-begun, call = threading.Event(), certify.call_apart
+begun, call = threading.Event(), certify.call_in_process
 def called(*given, **more):
     begun.set()
     return call(*given, **more)
-certify.call_apart = called
+certify.call_in_process = called
 def interrupt():
     begun.wait(50)
     time.sleep(0.5)
