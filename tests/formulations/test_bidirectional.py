@@ -260,3 +260,19 @@ def test_a_level_takes_no_more_than_the_memory_allowed(threads: int) -> None:
     reason, grown = in_fork(_FULL, threads).split()
     assert reason == "memory"
     assert int(grown) < 1e8
+
+
+def test_a_state_beyond_the_window_has_no_completion() -> None:
+    """What holds more than any schedule of the window, or costs more, is told by ``most`` + 1."""
+    dropped = 0
+    for seed in range(40):
+        instance, below, under, multipliers, _ = _drawn(seed, 4)
+        relaxed = StateRelaxation(under, below)
+        optimum_only = completion_bounds(relaxed, multipliers, below - 1, 500, UNLIMITED)
+        assert optimum_only is not None
+        for starts in schedules_up_to(instance, below + 3):
+            tel = sum(starts) + int((instance.outputs - instance.arrivals).sum())
+            last = max(starts) + int(instance.outputs.max())
+            if tel >= below and _told(instance, starts, last, optimum_only, below - 1) == below:
+                dropped += 1
+    assert dropped > 100

@@ -147,3 +147,13 @@ def test_states_merged_with_what_another_holds(
     instance = instance_of(memory, *requests)
     for answer in solve_batch([(instance, engine) for engine in ENGINES]):
         assert (answer.tel, answer.bound) == (optimum, optimum)
+
+
+@pytest.mark.parametrize("formulation", ["ilp", "cpsat"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_seeds_change_no_optimum(seed: int, formulation: str) -> None:
+    """Both engines prove the same optimum under other seeds."""
+    chosen = list(CASES.values())[::5]
+    found = solve_batch([(instance, formulation) for instance in chosen], seed=seed)
+    optima = [brute_force_optimum(instance) for instance in chosen]
+    assert [(each.tel, each.bound) for each in found] == [(each, each) for each in optima]

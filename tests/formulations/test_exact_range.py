@@ -279,3 +279,22 @@ def test_patterns_are_counted_before_they_are_listed() -> None:
     assert states.work == expected
     assert searchable_states(short, expected) is not None
     assert searchable_states(short, expected - 1) is None
+
+
+def test_windows_of_a_million_rounds_are_evaluated_at_once() -> None:
+    """A certificate need not try every start from which a long window meets a price.
+
+    (s, o) = (4·10⁸, 6·10⁸) and (0, 10⁹), M = 10⁹: windows [p − 4·10⁸, p + 6·10⁸) and
+    [p, p + 6·10⁸), of which one at most holds a round.  With μ = 1 at rounds 0..2 both start at 0,
+    pay 3, and the worth is 3: 6·10⁸ + 3 + 10⁹ + 3 − 3.
+    """
+    instance = instance_of(MAX_TOKENS, (0, 4 * 10**8, 6 * 10**8), (0, 0, 10**9))
+    (pair,) = window_groups(instance, (2,))
+    assert {(each.before, each.after) for each in pair.members} == {
+        (4 * 10**8, 6 * 10**8),
+        (0, 6 * 10**8),
+    }
+    document = price_certificate(
+        1, 1, np.array([0]), groups=[pair], group_prices=np.array([[1, 1, 1]])
+    )
+    assert evaluate_certificate(instance, read_certificate(document)) == 16 * 10**8 + 3

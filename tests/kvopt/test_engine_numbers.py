@@ -125,3 +125,15 @@ def test_cpsat_solves_without_the_presolve_that_cuts_off_optima() -> None:
     assert "limit 0" in told
     assert state.solver.endswith(" presolve_inclusion_work_limit=0")
     assert state.lower_bound == 3
+
+
+def test_no_bound_of_cpsat_counts_beyond_exact_floats() -> None:
+    """Above ``EXACT_UP_TO``, here 0, sums of start rounds as floats may lose an integer."""
+    state = RunState(TWO, "cpsat:cpsat")
+    inexact = "from kvopt.engines import cpsat\ncpsat.EXACT_UP_TO = 0\nsolve('cpsat', 'cpsat')\n"
+    for line in in_fork(_SOLVE + inexact).splitlines():
+        if event := read_event(line.encode()):
+            state.take(event)
+    assert state.schedule is not None
+    assert (state.schedule.tel, state.lower_bound) == (3, None)
+    assert any("too large to be exact" in note for note in state.notes)

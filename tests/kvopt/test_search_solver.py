@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.dp import bidirectional, forward
-from formulations.lagrangian.priced_starts import certified_costs
+from formulations.lagrangian.priced_starts import certified_costs, start_costs
+from formulations.valid.window_groups import window_groups
+from formulations.valid.windows import start_windows
 from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request
@@ -139,3 +141,15 @@ def test_multipliers_on_states_end_with_the_time(seconds: float) -> None:
     job = search_job(bidirectional, options, instance, seconds, list(known.starts), known.tel)
     # Once it never returned.
     search.solve(job, EventReport(lambda _: None))
+
+
+@given(instance=SMALL, prices=st.lists(st.floats(0, 0.5), max_size=12))
+@settings(max_examples=100, deadline=None)
+def test_windows_never_weaken_a_bound(instance: Instance, prices: list[float]) -> None:
+    """With windows the same prices certify at least as much, and at most the optimum."""
+    groups, optimum = window_groups(instance), brute_force_optimum(instance)
+    pair = (np.array(prices), np.full((len(groups), 4), 0.2))
+    latest = start_windows(instance, optimum).latest
+    without = start_costs(instance, *(pair[0], groups, pair[1])).bound
+    within = certified_costs(instance, groups, pair, latest).bound
+    assert max(without, sum(request.output for request in instance.requests)) <= within <= optimum

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -33,7 +35,7 @@ from schedules.schedule_files import parse_schedule
 from serving.commands import capacity_command, rates_command
 from support.click_command import Command
 from tests.commands import run_command
-from tests.kvopt.sweep_tools import Patch, store_runs
+from tests.kvopt.sweep_tools import ROOT, Patch, store_runs
 from tests.reports.synthetic import record
 
 RECORD = record(
@@ -378,3 +380,35 @@ def test_a_run_waits_for_a_lock_and_says_so_once(tmp_path: Path, monkeypatch: Pa
             opened.put(RUN)
         other.close()
     assert [line.partition(": ")[2][:25] for line in told] == ["locked by another process"]
+
+
+@pytest.mark.slow("walks")
+@pytest.mark.skipif(
+    os.geteuid() == 0 and shutil.which("setpriv") is None,
+    reason="no setpriv, and modes bind no root",
+)
+def test_a_sweep_on_a_read_only_disk(folder: Path) -> None:
+    """What is stored is exported and reported; a run that is left over is one line, not run."""
+    path = folder / "runs.sqlite"
+    instances = [str(ROOT / "instances/tiny" / f"{name}.json") for name in ("one_token", "horizon")]
+    base = [sys.executable, str(ROOT / "evaluate.py"), "--methods", "svf", "--store", str(path)]
+    run_command(evaluate.main, *base[2:], instances[0]).check_returncode()
+    folder.chmod(0o555)
+    path.chmod(0o444)
+    with tempfile.TemporaryDirectory() as out:
+        Path(out).chmod(0o777)
+        export = str(Path(out) / "rows.csv")
+        # Root without the capability that lets it write everywhere.
+        drop = "-dac_override,-dac_read_search"
+        less = ["setpriv", "--bounding-set", drop] if os.geteuid() == 0 else []
+        for given, code in (([], 0), ([instances[0]], 0), (instances, 6)):
+            result = subprocess.run(
+                [*less, *base, *given, "--export", export],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert result.returncode == code, result.stderr
+            assert Path(export).exists() is (code == 0)
+            Path(export).unlink(missing_ok=True)
+        assert "cannot be written, 1 run left" in result.stderr

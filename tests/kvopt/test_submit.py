@@ -214,3 +214,12 @@ def test_an_empty_folder_is_bad_usage() -> None:
     """A folder without a schedule is most likely the wrong one."""
     assert "expected schedules in the folder, found none" in _submit("registry", code=2)[1]
     assert support.json_files.TEMPORARY not in "".join(os.listdir("registry"))
+
+
+def test_a_damaged_registry_is_one_line() -> None:
+    """Also with --check, before anything is compared."""
+    _write("best.json", OPTIMAL)
+    Path("registry/best_known.json").write_text("{}")
+    for more in ((), ("--check",)):
+        out, err = _submit("best.json", *more, code=2)
+        assert (out, err.count("\n")) == ("", 1)

@@ -21,7 +21,7 @@ from formulations.dp.priced_network import network, rules
 from formulations.valid.windows import start_windows
 from heuristics.policy_registry import policies
 from heuristics.simulator import run_policy
-from instances import Instance, read_instance
+from instances import Instance, Request, read_instance
 from instances.families import am1, uniform
 from kvopt.engines import search
 from kvopt.engines.parts import sweep_search as proving
@@ -175,3 +175,30 @@ def test_prices_that_meet_the_known_schedule_leave_nothing_to_ascend() -> None:
     instance = instance_of(1000, (7, 499, 1), (2, 999, 1))
     (answer,) = solve_batch([(instance, "sweep(multipliers=yes)")])
     assert (answer.tel, answer.bound) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("memory", "requests"),
+    [
+        (7, [(1, 2, 5), (3, 1, 3)]),
+        (10, [(3, 4, 6), (2, 0, 6), (2, 1, 2), (1, 0, 4)]),
+        (11, [(0, 0, 6), (2, 0, 1), (2, 4, 6), (3, 0, 2)]),
+    ],
+)
+def test_every_certificate_proves_its_bound(
+    memory: int, requests: list[tuple[int, int, int]]
+) -> None:
+    """Prices are limited by no start windows, which a sweep could not name."""
+    instance = Instance("few", memory, tuple(Request(i, *each) for i, each in enumerate(requests)))
+    known = run_policy(policies()["svf"], instance)
+    job = search_job(
+        backward, backward.SweepOptions(), instance, 30.0, list(known.starts), known.tel
+    )
+    events: list[Event] = []
+    search.solve(job, EventReport(events.append))
+    optimum = brute_force_optimum(instance)
+    proved = [each for each in bounds_of(events) if each.certificate is not None]
+    assert proved[-1].value == optimum
+    assert all(each.value <= optimum for each in proved)
+    for each in proved:
+        assert evaluate_certificate(instance, read_certificate(each.certificate)) == each.value

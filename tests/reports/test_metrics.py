@@ -132,3 +132,15 @@ def test_profiles_rise_to_the_share_that_was_solved(costs: list[list[float | Non
     assert (found.diff().dropna() >= 0).all(axis=None)
     assert np.allclose(found.iloc[-1], table.notna().mean())
     assert found.iloc[0].sum() >= table.notna().any(axis=1).mean() - 1e-12
+
+
+def test_worse_schedules_and_points_after_the_limit_change_nothing() -> None:
+    """Only improvements within the limit count."""
+    steps = primal_steps(_points((1, 1.0, 100), (1, 2.0, 400), (1, 11.0, 50)), pd.Series({1: 100}))
+    assert integrate(steps, pd.Series({1: 10.0}))[1] == pytest.approx(1.0)
+
+
+def test_instances_on_which_all_failed_stay_in_the_profile() -> None:
+    """Dolan and Moré count over all problems: one of two solved by nobody leaves 1/2."""
+    ratios = performance_ratios(pd.DataFrame({"a": [1.0, np.nan]}))
+    assert profile(ratios, (1.0, 10.0))["a"].tolist() == [0.5, 0.5]

@@ -177,3 +177,23 @@ def test_a_burst_does_not_count(tmp_path: Path) -> None:
 )
 def test_bad_usage(asked: list[str], says: str, refused: Refused, tmp_path: Path) -> None:
     assert says in refused(command.main, "chat", *asked, "--store", tmp_path / "runs.sqlite")
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=8),
+    st.sampled_from(["svf", "fcfs", "vllm-v1"]),
+    st.floats(1.1, 4.0),
+)
+def test_no_policy_sustains_more_than_the_stability_rate(
+    lengths: list[tuple[int, int]], policy: str, factor: float
+) -> None:
+    """Of these requests, which arrive again and again."""
+    requests = tuple(Request(i, 0, *each) for i, each in enumerate(lengths))
+    instance = Instance("drawn", 12, requests)
+    model = read_batch_time("linear(base=20,prefill=30,decode=5)")
+    rate = stability_rate(instance, model).rate * factor
+    drawn = repeat_requests(instance, rate, 3 * (400 // len(lengths)))
+    values = {"block": 1} if policy == "vllm-v1" else None
+    schedule = run_policy(policies()[policy], drawn, RunSetting(values, batch_time=model))
+    assert steadiness(make_timeline(drawn, schedule)).grows

@@ -308,3 +308,13 @@ def test_no_file_in_the_place_of_one_is_told(
     assert "Traceback" not in told
     if place not in format_schemas():
         assert sweep.merge() in (0, 1, 2)
+
+
+@pytest.mark.parametrize("good", ["certified"], indirect=True)
+def test_a_relaxation_in_a_store_is_no_proof(good: tuple[Sweep, int]) -> None:
+    """Its bound may meet the schedule; the row says optimal, and no entry has it as a witness."""
+    sweep, _ = good
+    before = sweep.entry()["proofs"]
+    for method in ("highs:ilp(relaxed=yes)", "HIGHS:ILP(Relaxed=yes)", "bound:bound-lp"):
+        sweep.run(FOUR, method, OPTIMAL, 12, "HiGHS", day=5)
+    assert sweep.merged()["proofs"] == before
