@@ -11,7 +11,7 @@ from instances import Instance
 
 
 @dataclass(frozen=True)
-class Assumption:
+class TheoremAssumption:
     """Assumption of a theorem about an instance, in words and as a test."""
 
     words: str
@@ -26,7 +26,7 @@ class Guarantee:
     """The ratio as the source writes it, terms that vanish included."""
     against: Literal["OPT", "h-sf"]
     """``OPT``, or the policy whose TEL the source compares with, which is not OPT."""
-    assumptions: tuple[Assumption, ...]
+    assumptions: tuple[TheoremAssumption, ...]
     """Conditions of the source on the instance; where one fails, nothing is said."""
     source: str
     """Paper and theorem."""
@@ -85,22 +85,17 @@ def _intervals(instance: Instance) -> set[tuple[int, int]]:
     }
 
 
-AT_ZERO = Assumption("all arrive at 0", lambda instance: not any(instance.arrivals))
-EQUAL_PROMPTS = Assumption(
-    "all prompts are equal", lambda instance: len(set(instance.prompts.tolist())) == 1
+AT_ZERO = TheoremAssumption("all arrive at 0", lambda each: not any(each.arrivals))
+EQUAL_PROMPTS = TheoremAssumption("all prompts are equal", lambda each: len({*each.prompts}) == 1)
+NO_PROMPTS = TheoremAssumption("all prompts are empty (s = 0)", lambda each: not any(each.prompts))
+EQUAL_OUTPUTS = TheoremAssumption("all outputs are equal", lambda each: len({*each.outputs}) == 1)
+TWICE_THE_PEAK = TheoremAssumption(
+    "M is at least twice the largest peak", lambda each: largest_share(each) * 2 <= 1
 )
-NO_PROMPTS = Assumption("all prompts are empty (s = 0)", lambda instance: not any(instance.prompts))
-EQUAL_OUTPUTS = Assumption(
-    "all outputs are equal", lambda instance: len(set(instance.outputs.tolist())) == 1
+BELOW_MEMORY = TheoremAssumption("every peak is below M", lambda each: largest_share(each) < 1)
+ONE_INTERVAL = TheoremAssumption(
+    "all have one prediction [ℓ, u]", lambda each: len(_intervals(each)) == 1
 )
-TWICE_THE_PEAK = Assumption(
-    "M is at least twice the largest peak", lambda instance: largest_share(instance) * 2 <= 1
-)
-BELOW_MEMORY = Assumption("every peak is below M", lambda instance: largest_share(instance) < 1)
-ONE_INTERVAL = Assumption(
-    "all have one prediction [ℓ, u]", lambda instance: len(_intervals(instance)) == 1
-)
-TWO_OUTPUTS = Assumption(
-    "every output is ℓ or u",
-    lambda instance: set(instance.outputs) <= set(prediction_interval(instance)),
+TWO_OUTPUTS = TheoremAssumption(
+    "every output is ℓ or u", lambda each: set(each.outputs) <= set(prediction_interval(each))
 )

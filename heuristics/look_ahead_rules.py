@@ -80,7 +80,7 @@ class BelievedEnds:
             totals[1] += base
 
 
-class LookAheadRules(Rules):
+class LookAheadAdmission(Rules):
     """Admission in an order, until the look-ahead refuses the next request."""
 
     #: True where another request may be next in the next round.
@@ -125,7 +125,7 @@ class LookAheadRules(Rules):
         return self._quiet
 
 
-class PlannedRules(LookAheadRules):
+class PlannedRules(LookAheadAdmission):
     """Rules with a plan of what waits: it yields places in the positions given, piece by piece."""
 
     def __init__(self, beliefs: list[int], plan: Callable[[Ints], Iterator[Ints]]) -> None:

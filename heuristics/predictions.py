@@ -24,7 +24,7 @@ _FAR = 2.0**53
 
 
 @dataclass(frozen=True)
-class Prediction:
+class PredictionModel:
     """A prediction model."""
 
     #: Name on the command line.
@@ -75,8 +75,8 @@ def _noise(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Int
 PREDICTIONS = {
     prediction.name: prediction
     for prediction in (
-        Prediction("exact", "the true output", lambda outputs, _rng, _values: (outputs, outputs)),
-        Prediction(
+        PredictionModel("exact", "the true output", lambda outputs, _, __: (outputs, outputs)),
+        PredictionModel(
             "interval",
             "one interval for all, which must hold every output (C sec. 6, experiment 1)",
             _interval,
@@ -85,24 +85,24 @@ PREDICTIONS = {
                 Parameter("high", 1000, 1, 1e9, "upper end, tokens", integer=True),
             ),
         ),
-        Prediction(
+        PredictionModel(
             "bins",
             "bins of equal width, [1, w], [w+1, 2w], ... (C sec. 6, experiment 2)",
             _bins,
             (Parameter("width", 100, 1, 1e9, "tokens", integer=True),),
         ),
-        Prediction(
+        PredictionModel(
             "deciles",
             "which tenth of the instance's outputs, ordered, it is of; the law of all is known",
             _deciles,
         ),
-        Prediction(
+        PredictionModel(
             "relative",
             "[(1-x)o, (1+x)o], rounded outwards, at least 1 (C sec. 6, experiment 3)",
             _relative,
             (Parameter("x", 0.5, 0.0, 1.0, "half width as a share of the output"),),
         ),
-        Prediction(
+        PredictionModel(
             "noise",
             "[o·exp(-|a|), o·exp(|b|)] with a, b normal of deviation sigma, by seed",
             _noise,
@@ -113,7 +113,7 @@ PREDICTIONS = {
 
 
 def predict(
-    instance: Instance, prediction: Prediction | None, values: Values, seed: int
+    instance: Instance, prediction: PredictionModel | None, values: Values, seed: int
 ) -> tuple[Ints, Ints]:
     """Return lower and upper ends of the predictions (tokens, shape (n,)).
 

@@ -19,7 +19,7 @@ from bisect import insort
 from functools import partial
 
 from heuristics.arrival_queue import exact_fraction
-from heuristics.look_ahead_rules import LookAheadRules
+from heuristics.look_ahead_rules import LookAheadAdmission
 from heuristics.machine_time import machine_time
 from heuristics.policy import Ints, Known, Parameter, State
 
@@ -55,7 +55,7 @@ class RemainingWork:
         return max(self._believed[request] - made, 1)
 
 
-class PreemptiveRules(LookAheadRules):
+class PreemptiveRules(LookAheadAdmission):
     """The rules of one run (``heuristics.policy.Rules``)."""
 
     def __init__(self, known: Known, work: RemainingWork) -> None:

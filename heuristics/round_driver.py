@@ -36,7 +36,7 @@ class PolicyError(Exception):
     """A policy decided something that cannot be done: a bug in the policy."""
 
 
-class Segment(NamedTuple):
+class UninterruptedRun(NamedTuple):
     """A run without interruption: it makes tokens ``first``..``last`` of a request's output.
 
     The first of them is held one round after ``start``; it is 1 unless tokens were kept.  A run
@@ -56,7 +56,7 @@ class Segment(NamedTuple):
 class RoundTrace:
     """Trace of a run: segments of each request, and its completion."""
 
-    segments: list[list[Segment]]
+    segments: list[list[UninterruptedRun]]
     #: When each request completed, and when its last run began: rounds, or nanoseconds.
     completions: list[int]
     begins: list[int]
@@ -191,13 +191,13 @@ class _Run:
             self.rules.finish(request, output)
 
     def _end_run(self, request: int, start: int, last: int) -> None:
-        first = self.state.kept(request) + 1
+        first, runs = self.state.kept(request) + 1, self.trace.segments[request]
         if not self.rules.cuts_prompts:
             if last >= first:
-                self.trace.segments[request].append(Segment(start, first, last))
+                runs.append(UninterruptedRun(start, first, last))
         elif chunks := tuple(self._chunks.pop(request)):
             cached = self._cached.pop(request)
-            self.trace.segments[request].append(Segment(start, first, last, chunks, cached))
+            runs.append(UninterruptedRun(start, first, last, chunks, cached))
 
     def _evict(self) -> None:
         state = self.state

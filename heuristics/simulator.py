@@ -24,7 +24,7 @@ from heuristics.policy import (
     Rules,
     Values,
 )
-from heuristics.predictions import Prediction, predict
+from heuristics.predictions import PredictionModel, predict
 from heuristics.round_driver import RoundTrace, drive
 from instances import Instance
 from instances.batch_time import BatchTime
@@ -44,7 +44,7 @@ class RunSetting:
 
     values: Values | None = None
     """The policy's parameters; defaults where left out."""
-    prediction: Prediction | None = None
+    prediction: PredictionModel | None = None
     prediction_values: Values | None = None
     """The prediction model, None for the instance's own intervals (exact where it has none)."""
     seed: int = 0

@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kvopt.methods.knowledge import shown_method
+from kvopt.methods.method_names import shown_method
 from kvopt.runs.serving_imports import bounds_kept_tokens
 from kvopt.runs.task import FinishedRun
 from kvopt.summary import summary_html, summary_rows

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from kvopt.methods.knowledge import shown_method, shown_source
+from kvopt.methods.method_names import shown_method, shown_source
 from kvopt.runs.row_columns import Record
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Listener, RunSnapshot

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from kvopt.methods.knowledge import shown_source
+from kvopt.methods.method_names import shown_source
 from kvopt.methods.witness import search_witness
 from schedules import evidence
 from schedules.evidence import CONSTRUCTION, BoundStatement, Witness, judge, names_proof

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from kvopt.methods.grammar import MethodError, read_prediction
-from kvopt.methods.knowledge import method_of_row
+from kvopt.methods.method_names import method_of_row
 from kvopt.methods.option_values import read_numbers
 from reports.per_instance import spread_of_runs
 

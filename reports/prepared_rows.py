@@ -10,7 +10,7 @@ import pandas as pd
 
 from heuristics.policy_registry import policies
 from kvopt.methods.engine_table import named_engines
-from kvopt.methods.knowledge import MARK, only_bounds, shown_methods, token_keeping_policies
+from kvopt.methods.method_names import MARK, only_bounds, shown_method, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.runs.row_columns import PROVED, row_columns
 from kvopt.store.proved_bounds import believed_rows
@@ -94,7 +94,7 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
 def _labels(rows: pd.DataFrame) -> pd.Series:
     """Name an engine's limits where it was run with several: they are not one method then."""
     label: Any = pd.Series(
-        shown_methods(rows["method"], rows["own_name"]), rows.index, dtype=object
+        list(map(shown_method, rows["method"], rows["own_name"])), rows.index, dtype=object
     )
     for column, unit in (("time_limit", "s"), ("memory_limit", "GB"), ("threads", "threads")):
         several = rows.groupby("method")[column].transform("nunique", dropna=False).gt(1)

@@ -14,15 +14,8 @@ from tabulate import tabulate
 
 from instances import Instance
 from instances.time_unit import ROUNDS, TimeUnit
-from kvopt.methods.knowledge import (
-    MARK,
-    Knowledge,
-    Lengths,
-    knowledge,
-    policy_name,
-    shown_method,
-    token_keeping_policies,
-)
+from kvopt.methods.knowledge import Knowledge, Lengths, knowledge
+from kvopt.methods.method_names import MARK, policy_name, shown_method, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.runs.task import FinishedRun
 from schedules.clock.timeline import make_timeline

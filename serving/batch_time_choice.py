@@ -20,7 +20,7 @@ _ROUNDS = (
 )
 
 
-class InSecondsError(UsageError, ValueError):
+class TimeUnitError(UsageError, ValueError):
     """A method or a batch time does not go with the unit of an instance; one line."""
 
 
@@ -29,7 +29,7 @@ def read_wish(text: str | None) -> BatchTime | None:
     try:
         return None if text is None else read_batch_time(text)
     except BatchTimeError as error:
-        raise InSecondsError(one_line(error)) from None
+        raise TimeUnitError(one_line(error)) from None
 
 
 def batch_time_of(
@@ -39,7 +39,7 @@ def batch_time_of(
     if instance.time_unit == "second":
         return with_limits(wished, report).name
     if wished is not None:
-        raise InSecondsError(
+        raise TimeUnitError(
             f"{instance.name}: its arrivals are in rounds, which have no length: a batch time "
             "(--batch-time, --gpu) goes with arrivals in seconds; --rate R draws those of a trace, "
             "R a second"
@@ -79,7 +79,7 @@ def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) 
         return ""
     measured = f"{report.file}: measured with {model}"
     if wished is None:
-        raise InSecondsError(
+        raise TimeUnitError(
             f"{measured}, and the default batch time is that of {served}: name GPU and model "
             '(--gpu, --model), a batch time (--batch-time, "fitted(FILE.csv)" of measured rounds '
             f'or "linear(...)", docs/real_time.md), or {DEFAULT} to have that of {served} all the '
@@ -89,9 +89,9 @@ def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) 
 
 
 def refuse_rounds_only(instance: Instance, method: Method) -> None:
-    """Raise an InSecondsError for a method in rounds only and an instance in seconds."""
+    """Raise an TimeUnitError for a method in rounds only and an instance in seconds."""
     if reason := rounds_only(instance, method):
-        raise InSecondsError(f"{method.text} {reason}")
+        raise TimeUnitError(f"{method.text} {reason}")
 
 
 def too_late(instance: Instance) -> str:

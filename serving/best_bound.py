@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from instances import Instance
 from instances.batch_time import parse_batch_time
 from instances.time_unit import unit_of
-from kvopt.methods.knowledge import only_bounds, shown_source
+from kvopt.methods.method_names import only_bounds, shown_source
 from kvopt.methods.witness import trusts_solver
 from kvopt.project_paths import DEFAULT_STORE
 from kvopt.registry_lookup import find_registered

@@ -15,8 +15,8 @@ import pandas as pd
 from instances import Instance
 from instances.arrivals import repeat_requests
 from instances.batch_time import NANOSECONDS, BatchTime
-from kvopt.methods.knowledge import shown_method
 from kvopt.methods.method import Method
+from kvopt.methods.method_names import shown_method
 from kvopt.suites import SuiteSection, read_source
 from kvopt.sweeps.comparison import run_sweep
 from kvopt.sweeps.plan import plan

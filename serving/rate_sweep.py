@@ -15,8 +15,9 @@ from instances import Instance
 from instances.arrivals import redraw_arrivals
 from instances.batch_time import NANOSECONDS, parse_batch_time
 from kvopt.methods.grammar import read_method, unique_methods
-from kvopt.methods.knowledge import knowledge, only_bounds, shown_methods
+from kvopt.methods.knowledge import knowledge
 from kvopt.methods.method import Method
+from kvopt.methods.method_names import only_bounds, shown_method
 from kvopt.runs.serving_imports import bounds_kept_tokens
 from kvopt.runs.task import Task
 from kvopt.store import Store
@@ -113,7 +114,7 @@ def rate_sweep(
     apart = {key for key in kept if not bounds_hold(ran.shown[key].detail, True)}
     rows = ran.rows.assign(keeps=ran.rows.index.isin([*kept]), apart=ran.rows.index.isin([*apart]))
     rows = rows.join(pd.DataFrame.from_dict(clocked, orient="index", columns=_Clocked._fields))
-    rows["name"] = shown_methods(rows["method"], rows["own_name"])
+    rows["name"] = list(map(shown_method, rows["method"], rows["own_name"]))
     places = {(each.name, each.sha256): rate for rate, each in drawn.items()}
     # By both: names show six digits of a rate, and one request has one hash at all rates.
     found = zip(rows["instance"], rows["instance_sha256"], strict=True)

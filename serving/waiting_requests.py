@@ -9,7 +9,7 @@ import numpy as np
 
 from instances.batch_time import parse_batch_time
 from kvopt.methods.grammar import read_method
-from kvopt.methods.knowledge import policy_name
+from kvopt.methods.method_names import policy_name
 from schedules.clock.timeline import Timeline
 
 #: Share of the time in which requests wait, below which order wins hardly anything.

@@ -10,7 +10,7 @@ import pytest
 
 from instances.instance_names import find_instances
 from kvopt.commands.leaderboard_command import NAME as LEADERBOARD
-from kvopt.commands.show import show
+from kvopt.commands.show_code import show
 from kvopt.suites import suites
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -177,7 +177,7 @@ PROVE = """
 from instances.instance_names import FOLDER
 from kvopt.best_known.registry_files import PROOFS, certificate_path, read_entries
 from kvopt.best_known.proved_entry import read_known
-from kvopt.best_known.known_instances import library_by_hash
+from kvopt.best_known.library_and_ladder import library_by_hash
 library, entries = library_by_hash(), read_entries(FOLDER)
 of = {each.instance: FOLDER / PROOFS / certificate_path(each.instance) for each in entries.values()}
 drawn = [each for sha, each in entries.items() if sha in library]

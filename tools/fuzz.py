@@ -27,7 +27,7 @@ from formulations.certificates.certificate_file import certificate_document
 from instances import Instance, read_instance
 from instances.instance_names import FOLDER
 from kvopt.best_known import __main__ as best_known
-from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.library_and_ladder import LibraryInstance
 from kvopt.best_known.registry_entry import ENTRIES
 from kvopt.best_known.registry_files import format_registry, format_schemas, read_certificate_file
 from kvopt.runs.task import FinishedRun

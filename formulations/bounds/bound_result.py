@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian.price_bound import PriceBound
-from formulations.lagrangian.state_prices import PriceTable
+from formulations.lagrangian.state_prices import StatePrices
 
 
 class Reporter(Protocol):
@@ -46,5 +46,5 @@ class BoundResult:
     prices: PriceBound | None
     expected_starts: NDArray[np.float64] | None
     objective: float | None
-    table: PriceTable | None = None
+    table: StatePrices | None = None
     rates: dict[str, Any] | None = None

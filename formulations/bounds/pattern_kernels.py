@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.lagrangian.array_kernels import longer
+from formulations.lagrangian.compiled_array_functions import longer
 from support.kernel_cache import compile_kernel
 
 

@@ -28,8 +28,8 @@ from formulations.bounds.highs_lp import Floats
 from formulations.bounds.pricing import RequestClasses, request_classes
 from formulations.lagrangian.price_bound import PriceBound
 from formulations.lagrangian.state_prices import (
+    EvaluatedStatePrices,
     Grids,
-    PricedTable,
     evaluate_table,
     rounded_table,
     spans,
@@ -109,7 +109,7 @@ def compute_bound(
     return replace(found, value=tokens.value, table=None)
 
 
-def _improved(pricing: PatternPricing, deadline: float, report: Reporter) -> PricedTable:
+def _improved(pricing: PatternPricing, deadline: float, report: Reporter) -> EvaluatedStatePrices:
     """Return the best prices by the deadline; report their bounds on the way."""
     pause, best = REPORT_EVERY, -np.inf
     while True:
@@ -196,7 +196,7 @@ class PatternPricing:
         """Return whether steps are too short to matter on the finest grid."""
         return self._level == len(LEVELS)
 
-    def improve(self, deadline: float) -> PricedTable:
+    def improve(self, deadline: float) -> EvaluatedStatePrices:
         """Return the best prices found by a deadline."""
         took = 0.0
         while not self.finished and time.monotonic() + took + self.evaluating < deadline:
@@ -265,7 +265,7 @@ class PatternPricing:
         point: Floats = of_knots[:, None] * (per_token * near)
         return point
 
-    def _evaluate(self, point: Floats) -> PricedTable:
+    def _evaluate(self, point: Floats) -> EvaluatedStatePrices:
         """Return the exact value at a point."""
         began = time.monotonic()
         prices = point.reshape(self._grids.shape)

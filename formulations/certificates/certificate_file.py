@@ -18,7 +18,7 @@ from formulations.certificates.reader_budget import (
     Positive,
 )
 from formulations.certificates.sweep_tables import PricedStates
-from formulations.lagrangian.state_prices import PriceTable
+from formulations.lagrangian.state_prices import StatePrices
 from formulations.valid.window_groups import WindowGroup
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def price_certificate(
 
 def sweep_certificate(
     value: int,
-    prices: PriceTable | tuple[NDArray[int64], int],
+    prices: StatePrices | tuple[NDArray[int64], int],
     multipliers: Sequence[int] = (),
     strict: Sequence[int] | None = None,
 ) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def sweep_certificate(
     ``prices`` are on states, or numerators of λ and their denominator; ``strict`` is None where the
     sweep kept dominated bases.
     """
-    if isinstance(prices, PriceTable):
+    if isinstance(prices, StatePrices):
         grids = (prices.knots, prices.tokens, prices.left, prices.numerators.ravel())
         states, memory = PricedStates(*(tuple(each.tolist()) for each in grids)), ()
         denominator = prices.denominator

@@ -16,7 +16,7 @@ from formulations.certificates.sweep_evaluation import COMPLETION, LEVEL, STATE
 from formulations.certificates.sweep_tables import (
     STEPS_OF_AN_ENTRY,
     UNIT_BITS,
-    ReaderKinds,
+    ReaderRequestKinds,
     hold_table,
     kinds_of,
     refuse_large,
@@ -92,7 +92,7 @@ def take_sweep(
 
 
 def _take_levels(
-    instance: Instance, kinds: ReaderKinds, last: int, late: int, budget: ReaderBudget
+    instance: Instance, kinds: ReaderRequestKinds, last: int, late: int, budget: ReaderBudget
 ) -> None:
     """Take what every level takes, and every kind there that starts at most so ``late``."""
     budget.take(last * (LEVEL + STATE * len(kinds.tokens)))

@@ -48,7 +48,7 @@ class BackwardError(ValueError):
 
 @validated(frozen=True, config=ConfigDict(extra="forbid"))
 class PricedStates:
-    """Prices on states of running requests: a ``formulations.lagrangian.state_prices.PriceTable``.
+    """Prices on states of running requests: a ``formulations.lagrangian.state_prices.StatePrices``.
 
     ``table`` lists the numerators by knot, then by tokens held, then by rounds left.
     """
@@ -60,7 +60,7 @@ class PricedStates:
 
 
 @dataclass(frozen=True)
-class ReaderKinds:
+class ReaderRequestKinds:
     """Different requests, shape (kinds,), and their first states."""
 
     arrivals: Ints
@@ -110,7 +110,7 @@ class ReaderNetwork:
     """
 
     memory: int
-    kinds: ReaderKinds
+    kinds: ReaderRequestKinds
     pay: Ints
     worth: Ints
     dear: Ints
@@ -173,7 +173,7 @@ class ReaderNetwork:
         return replace(self, extra=np.array(extra, dtype=np.int64), strict=strict)
 
 
-def kinds_of(instance: Instance, budget: ReaderBudget) -> ReaderKinds:
+def kinds_of(instance: Instance, budget: ReaderBudget) -> ReaderRequestKinds:
     """Return the different requests."""
     number = Counter((int(r.arrival), r.prompt, r.output) for r in instance.requests)
     different = sorted(number)
@@ -184,12 +184,12 @@ def kinds_of(instance: Instance, budget: ReaderBudget) -> ReaderKinds:
     states = sum(outputs.tolist())
     budget.take(states * 4 * CALL)
     budget.hold(states * 16)
-    return ReaderKinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
+    return ReaderRequestKinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
 
 
 def network_of(
     instance: Instance,
-    kinds: ReaderKinds,
+    kinds: ReaderRequestKinds,
     value: int,
     unit: int,
     memory: Sequence[int],
@@ -247,7 +247,7 @@ def refuse_large(largest: int) -> None:
 
 def take_tables(
     instance: Instance,
-    kinds: ReaderKinds,
+    kinds: ReaderRequestKinds,
     times: int,
     knots: int,
     budget: ReaderBudget,
@@ -276,7 +276,7 @@ def hold_table(budget: ReaderBudget, entries: int) -> None:
 
 
 def take_memory(
-    instance: Instance, kinds: ReaderKinds, memory: Sequence[int], budget: ReaderBudget
+    instance: Instance, kinds: ReaderRequestKinds, memory: Sequence[int], budget: ReaderBudget
 ) -> bool:
     """Take what prices of all states by tokens take; return whether best patterns are searched.
 
@@ -289,7 +289,7 @@ def take_memory(
 
 
 def _of_memory(
-    instance: Instance, kinds: ReaderKinds, memory: Sequence[int], budget: ReaderBudget
+    instance: Instance, kinds: ReaderRequestKinds, memory: Sequence[int], budget: ReaderBudget
 ) -> tuple[Ints, Ints]:
     search = take_memory(instance, kinds, memory, budget)
     prices = np.array([*memory, 0], dtype=np.int64)
@@ -297,7 +297,7 @@ def _of_memory(
     return pay, _worths(instance, kinds, pay) if search else prices * instance.memory
 
 
-def _work(instance: Instance, kinds: ReaderKinds) -> int:
+def _work(instance: Instance, kinds: ReaderRequestKinds) -> int:
     """Return the most sums of the search for the best pattern at one time, or its table's size."""
     work = 0
     for held, left in kinds.listed:
@@ -309,7 +309,7 @@ def _work(instance: Instance, kinds: ReaderKinds) -> int:
 
 
 def _of_states(
-    instance: Instance, kinds: ReaderKinds, states: PricedStates, budget: ReaderBudget
+    instance: Instance, kinds: ReaderRequestKinds, states: PricedStates, budget: ReaderBudget
 ) -> tuple[Ints, Ints]:
     """Return the payments of states at times 0.., (times, states), and the worth of times."""
     knots, shape = states.knots, (len(states.knots), len(states.tokens), len(states.left))
@@ -351,7 +351,7 @@ def interpolated(table: NDArray[Any], states: PricedStates, held: int, rounds: i
     return np.array(sums // ((w0 + w1) * (r0 + r1)), dtype=np.int64)
 
 
-def _worths(instance: Instance, kinds: ReaderKinds, pay: Ints) -> Ints:
+def _worths(instance: Instance, kinds: ReaderRequestKinds, pay: Ints) -> Ints:
     """Return the most that a pattern pays at each time; equal states have equal prices."""
     columns = enumerate(kinds.listed)
     priced = {state: np.ascontiguousarray(pay[:, column]) for column, state in columns}
@@ -390,7 +390,7 @@ def worths(
     return found
 
 
-def take_ahead(memory: int, kinds: ReaderKinds, times: int, budget: ReaderBudget) -> int:
+def take_ahead(memory: int, kinds: ReaderRequestKinds, times: int, budget: ReaderBudget) -> int:
     """Take what looking ahead takes; return its number of times, 0 or less for none."""
     cells = times * (memory + 1)
     calls = sum(memory // (held + 1) + 1 for held in kinds.prompts.tolist())

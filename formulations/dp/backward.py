@@ -77,7 +77,7 @@ class SweepOptions(SearchTuning):
 
 
 @dataclass(frozen=True)
-class WindowResult:
+class TelWindowResult:
     """Result of one window.
 
     It is settled up to the TEL ``target`` (rounds), which a limit lowers.  No TEL is below
@@ -98,7 +98,7 @@ def search(
     bound: int,
     below: int,
     limits: SearchLimits,
-    on_step: Callable[[WindowResult], None],
+    on_step: Callable[[TelWindowResult], None],
     seconds: Callable[[], float] = lambda: math.inf,
     last_seconds: float = math.inf,
 ) -> bool:
@@ -164,16 +164,16 @@ def _next_step(
     return max(1, min(2 * step, int(math.log(max(growth, LEAST_GROWTH)) / slope)))
 
 
-def _window(network: PricedNetwork, target: int, limits: SearchLimits) -> WindowResult | None:
+def _window(network: PricedNetwork, target: int, limits: SearchLimits) -> TelWindowResult | None:
     """Return what the window up to a TEL proves; None where a limit came first."""
     window = network.window(target)
     if window < 0:
-        return WindowResult(target, target + 1, None, 0, None)
+        return TelWindowResult(target, target + 1, None, 0, None)
     least = 1 + min(request.prompt for request in network.instance.requests)
     at_once = min(len(network.instance), network.instance.memory // least)
     swept = sweep(rules(network, window), at_once, limits, keep=True)
     if swept.closed:
-        return WindowResult(target, target + 1, None, swept.nodes, None)
+        return TelWindowResult(target, target + 1, None, swept.nodes, None)
     if swept.paths is None:
         return None
     return _finish(network, target, swept.paths, swept.nodes, limits)
@@ -181,7 +181,7 @@ def _window(network: PricedNetwork, target: int, limits: SearchLimits) -> Window
 
 def _finish(
     network: PricedNetwork, target: int, paths: SweepPaths, nodes: int, limits: SearchLimits
-) -> WindowResult:
+) -> TelWindowResult:
     """Return the result of a window with paths left.
 
     Where they split into many, narrower windows come first: an optimum far below the target costs
@@ -193,7 +193,7 @@ def _finish(
         paths, first, counts, network.window(target), limits.out_of_time
     )
     if value is None:
-        return WindowResult(target, target + 1, None, nodes, multipliers)
+        return TelWindowResult(target, target + 1, None, nodes, multipliers)
     # No schedule has a lower TEL.
     least = -(-(network.total + value) // network.unit)
     settled = least - 1
@@ -210,9 +210,9 @@ def _finish(
             break
         tel, starts, own = found
         if starts is not None:
-            return WindowResult(target, tel, starts, nodes, own)
+            return TelWindowResult(target, tel, starts, nodes, own)
         settled, multipliers = inner, own
-    return WindowResult(settled, settled + 1, None, nodes, multipliers)
+    return TelWindowResult(settled, settled + 1, None, nodes, multipliers)
 
 
 def _inside(

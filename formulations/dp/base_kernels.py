@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.lagrangian.array_kernels import longer, more_rows, nowhere
+from formulations.lagrangian.compiled_array_functions import longer, more_rows, nowhere
 from support.kernel_cache import compile_filling_part, compile_kernel, compile_part
 
 _NONE = np.int64(1) << np.int64(61)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.lagrangian.array_kernels import in_order
+from formulations.lagrangian.compiled_array_functions import in_order
 from support.kernel_cache import compile_filling_part, compile_kernel, compile_part
 
 #: Numbers compared before the first branch.

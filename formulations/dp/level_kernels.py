@@ -9,7 +9,7 @@ import numpy as np
 
 from formulations.dp.base_kernels import expand, merge
 from formulations.dp.dominance_kernels import among, measure
-from formulations.lagrangian.array_kernels import in_order, longer, nowhere, ordered
+from formulations.lagrangian.compiled_array_functions import in_order, longer, nowhere, ordered
 from support.kernel_cache import compile_kernel, compile_part
 
 #: Most bases made of a narrow level, and of all levels in one sweep.

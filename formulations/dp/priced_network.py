@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian.exact_integers import exact_sum
-from formulations.lagrangian.state_prices import PriceTable, over_time
+from formulations.lagrangian.state_prices import StatePrices, over_time
 from formulations.valid.running_states import States, running_states
 from instances import Instance
 
@@ -115,7 +115,7 @@ class PricedNetwork:
         return tel * self.unit - self.total
 
 
-def network(instance: Instance, prices: PriceTable | tuple[Ints, int]) -> PricedNetwork:
+def network(instance: Instance, prices: StatePrices | tuple[Ints, int]) -> PricedNetwork:
     """Return an instance under prices on states, or on memory: numerators of λ, denominator.
 
     Raises :class:`TooLargeError`.
@@ -124,7 +124,7 @@ def network(instance: Instance, prices: PriceTable | tuple[Ints, int]) -> Priced
     if int(kinds.outputs.sum()) > np.iinfo(np.uint16).max:
         raise TooLargeError("too many output tokens for backward dynamic programming")
     states = running_states(instance)
-    if isinstance(prices, PriceTable):
+    if isinstance(prices, StatePrices):
         unit = prices.denominator
         values = over_time(prices.knots, prices.at_knots(states))
     else:
@@ -215,13 +215,13 @@ def _start_slack(kinds: RequestKinds, pay: Ints, unit: int, window: int) -> tupl
 
 
 def _worths(
-    instance: Instance, states: States, values: Ints, prices: PriceTable | tuple[Ints, int]
+    instance: Instance, states: States, values: Ints, prices: StatePrices | tuple[Ints, int]
 ) -> Ints:
     """Return the most that a pattern pays at every time, at least."""
     from formulations.lagrangian.price_kernels import most_worth  # loads the compiler
 
     if too_many_patterns(states, len(values) - 1):
-        if isinstance(prices, PriceTable):
+        if isinstance(prices, StatePrices):
             raise TooLargeError(TOO_MANY_PATTERNS)
         return instance.memory * prices[0]
     _safe((states.most + 1) * int(values.max(initial=0)))

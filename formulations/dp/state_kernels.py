@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.dp.dominance_kernels import below
-from formulations.lagrangian.array_kernels import ordered
+from formulations.lagrangian.compiled_array_functions import ordered
 from formulations.lagrangian.price_kernels import start_cost
 from support.kernel_cache import compile_filling_part, compile_kernel, compile_part
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.lagrangian.array_kernels import first_at_least
+from formulations.lagrangian.compiled_array_functions import first_at_least
 from formulations.lagrangian.price_kernels import start_cost
 from support.kernel_cache import compile_filling_part, compile_kernel
 

@@ -34,7 +34,7 @@ class Grids:
 
 
 @dataclass(frozen=True)
-class PriceTable(Grids):
+class StatePrices(Grids):
     """Prices π_t(w, r) ≥ 0 on states and times, linear between the points of a grid.
 
     ``numerators`` are the prices at the points times ``denominator``, at least 0, in the shape of
@@ -81,11 +81,11 @@ def over_time(knots: Ints, values: Ints) -> Ints:
 
 
 @dataclass(frozen=True)
-class PricedTable:
-    """Value of prices: ``total`` / their denominator is the Lagrangian value (rounds)."""
+class EvaluatedStatePrices:
+    """State prices with the Lagrangian value, ``total`` / their denominator (rounds)."""
 
     total: int
-    table: PriceTable
+    table: StatePrices
 
     @property
     def value(self) -> float:
@@ -99,8 +99,8 @@ class PricedTable:
 
 
 def evaluate_table(
-    instance: Instance, states: States, table: PriceTable, pool: ThreadPoolExecutor | None = None
-) -> PricedTable:
+    instance: Instance, states: States, table: StatePrices, pool: ThreadPoolExecutor | None = None
+) -> EvaluatedStatePrices:
     """Evaluate the Lagrangian of ``bound-patterns`` exactly, as an integer times 1/denominator.
 
     It needs the best patterns of the knots, and no starts past the last one, which pay nothing.
@@ -129,10 +129,10 @@ def evaluate_table(
     total = sum(a * b for a, b in zip(counts.tolist(), least.tolist(), strict=True))
     total += table.denominator * int((outputs - instance.arrivals).sum())
     # At least their worth at each time.
-    return PricedTable(total - exact_sum(-over_time(table.knots, -worths)), table)
+    return EvaluatedStatePrices(total - exact_sum(-over_time(table.knots, -worths)), table)
 
 
-def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> PriceTable:
+def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> StatePrices:
     """Return prices in the grids' shape as fractions of a denominator safe for 64 bits.
 
     Raises OverflowError if the prices are too large for exact 64-bit arithmetic.
@@ -149,4 +149,4 @@ def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floa
     if denominator is None:
         raise OverflowError("prices are too large for exact 64-bit arithmetic")
     numerators = np.rint(floats * denominator).astype(np.int64)
-    return PriceTable(grids.knots, grids.tokens, grids.left, numerators, denominator)
+    return StatePrices(grids.knots, grids.tokens, grids.left, numerators, denominator)

@@ -28,12 +28,12 @@ from heuristics.guarantee import (
     Guarantee,
     uncertainty,
 )
-from heuristics.look_ahead_rules import LookAheadRules
+from heuristics.look_ahead_rules import LookAheadAdmission
 from heuristics.policy import Known, RoundPolicy, State
 from instances import Instance
 
 
-class PromoteRules(LookAheadRules):
+class PromoteRules(LookAheadAdmission):
     """The rules of A_ℓ."""
 
     def __init__(self, known: Known) -> None:

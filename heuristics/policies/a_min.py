@@ -23,14 +23,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heuristics.look_ahead_rules import LookAheadRules
+from heuristics.look_ahead_rules import LookAheadAdmission
 from heuristics.policy import Choice, Known, RoundPolicy, State
 from heuristics.smallest_key import SmallestKey
 
 TIES = Choice("ties", ("fresh", "permutation"), "of equal bounds: drawn anew, or one random order")
 
 
-class LowerBoundRules(LookAheadRules):
+class LowerBoundRules(LookAheadAdmission):
     """The rules of A_min; ``pick`` chooses one of several with equal bounds."""
 
     def __init__(self, known: Known, pick: Callable[[list[int]], int] | None = None) -> None:

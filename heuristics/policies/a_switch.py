@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from heuristics.guarantee import Assumption, prediction_interval
+from heuristics.guarantee import TheoremAssumption, prediction_interval
 from heuristics.policies.a_ell import GUARANTEE, PromoteRules
 from heuristics.policies.a_min import TIES, LowerBoundRules
 from heuristics.policy import Known, RoundPolicy, Rules
@@ -30,7 +30,7 @@ def far_apart(lower: int, upper: int) -> bool:
     return lower * lower - 3 * lower * upper + upper * upper > 0
 
 
-FAR_APART = Assumption("α < (3 − √5)/2", lambda instance: far_apart(*prediction_interval(instance)))
+FAR_APART = TheoremAssumption("α < (3 − √5)/2", lambda each: far_apart(*prediction_interval(each)))
 
 
 def rules(known: Known) -> Rules:

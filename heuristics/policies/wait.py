@@ -27,13 +27,13 @@ from heapq import merge
 from math import ceil
 
 from heuristics.arrival_queue import exact_fraction
-from heuristics.look_ahead_rules import LookAheadRules
+from heuristics.look_ahead_rules import LookAheadAdmission
 from heuristics.policy import Known, Parameter, RoundPolicy, State
 
 SCALE = Parameter("scale", 1.0, 0.001, 1e6, "factor on the thresholds of the fluid balance")
 
 
-class ThresholdRules(LookAheadRules):
+class ThresholdRules(LookAheadAdmission):
     """Classes that wait until enough has gathered, then start where the look-ahead allows it."""
 
     def __init__(self, known: Known) -> None:

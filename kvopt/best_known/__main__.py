@@ -12,7 +12,7 @@ import click
 
 from instances.instance_names import FOLDER
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
-from kvopt.best_known.known_instances import LibraryInstance, LibraryWithLadder, library_by_hash
+from kvopt.best_known.library_and_ladder import LibraryInstance, LibraryWithLadder, library_by_hash
 from kvopt.best_known.parallel_map import KilledError
 from kvopt.best_known.proved_entry import ContradictionError, DamagedError, ProvedEntry, merge
 from kvopt.best_known.registry_entry import Registry, RegistryEntry, SolverReportedBound

@@ -14,7 +14,7 @@ from formulations.certificates.reader_budget import CertificateError
 from instances import Instance
 from instances.instance_names import FOLDER
 from kvopt.best_known.claims import Claims, planted_claim, volume_claim
-from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.library_and_ladder import LibraryInstance
 from kvopt.best_known.registry_entry import (
     NO_METHODS,
     CertifiedBound,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from instances import InstanceFileError
 from instances.instance_names import FOLDER
-from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.library_and_ladder import LibraryInstance
 from kvopt.best_known.parallel_map import side_by_side
 from kvopt.best_known.proved_entry import DamagedError, ProvedEntry, is_stale, read_known
 from kvopt.best_known.registry_entry import OptimumProof, Registry, RegistryEntry

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from instances.instance_names import FOLDER
-from kvopt.best_known.known_instances import library_by_hash
+from kvopt.best_known.library_and_ladder import library_by_hash
 from kvopt.best_known.registry_entry import RegistryEntry
 from kvopt.best_known.registry_files import proof_file, read_entries, schedule_path
 from kvopt.methods.grammar import MethodError

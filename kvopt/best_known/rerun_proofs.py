@@ -12,7 +12,7 @@ import click
 from instances import Instance
 from instances.instance_names import FOLDER
 from kvopt.best_known.claims import proof_of
-from kvopt.best_known.known_instances import LibraryWithLadder, library_by_hash
+from kvopt.best_known.library_and_ladder import LibraryWithLadder, library_by_hash
 from kvopt.best_known.proved_entry import decide, is_stale
 from kvopt.best_known.registry_entry import OptimumProof, RegistryEntry
 from kvopt.best_known.registry_files import (

@@ -26,7 +26,7 @@ from kvopt.commands.leaderboard_command import leaderboard
 from kvopt.executors import ExecutorError
 from kvopt.methods.fingerprint import UNREAD
 from kvopt.methods.grammar import MethodError, read_methods, unique_methods
-from kvopt.methods.knowledge import shown_method
+from kvopt.methods.method_names import shown_method
 from kvopt.run_progress import SweepDisplay, count_text
 from kvopt.runs.row_columns import FAILED
 from kvopt.runs.task import FinishedRun, Task

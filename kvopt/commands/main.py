@@ -43,7 +43,7 @@ _SUBCOMMANDS = {
         "serving.commands.calibrate",
         "a batch time from measured requests, with its error on others of them",
     ),
-    "show": ("kvopt.commands.show", "a policy and its paper's pseudocode, or a formulation"),
+    "show": ("kvopt.commands.show_code", "a policy and its paper's pseudocode, or a formulation"),
     "best-known": (
         "kvopt.best_known.__main__",
         "the best values known: merge runs into them, verify",

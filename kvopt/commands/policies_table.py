@@ -14,13 +14,8 @@ from instances.time_unit import ROUNDS
 from kvopt.commands.companion_runs import CompanionRuns, PolicyLimits, companion_bound
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
-from kvopt.methods.knowledge import (
-    MARK,
-    OF_CLASSES,
-    knowledge,
-    policy_name,
-    token_keeping_policies,
-)
+from kvopt.methods.knowledge import OF_CLASSES, knowledge
+from kvopt.methods.method_names import MARK, policy_name, token_keeping_policies
 from kvopt.registry_lookup import find_registered
 from kvopt.run_progress import SweepDisplay
 from kvopt.runs.methods_in_turn import MethodSeries

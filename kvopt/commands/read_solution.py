@@ -9,7 +9,7 @@ import click
 from instances.instance import InfeasibleInstanceError
 from instances.instance_files import read_instance
 from instances.instance_names import find_instance
-from kvopt.best_known.known_instances import LibraryInstance, LibraryWithLadder, library_by_hash
+from kvopt.best_known.library_and_ladder import LibraryInstance, LibraryWithLadder, library_by_hash
 from kvopt.solution_file import schedule_of_solution
 from schedules import check_schedule, write_schedule
 from schedules.verdict import EXIT_CODES

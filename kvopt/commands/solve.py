@@ -30,7 +30,7 @@ from kvopt.runs.execute import execute
 from kvopt.runs.fork_server import start_server
 from kvopt.runs.limits import deadline_of_command
 from kvopt.runs.provenance import usable_cores
-from kvopt.runs.read_input import UnreadError, read_within
+from kvopt.runs.read_in_process import UnreadError, read_within
 from kvopt.runs.task import Task
 from kvopt.summary import exceeded_bounds
 from serving.batch_time_choice import (

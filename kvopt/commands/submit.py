@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from instances.instance_names import FOLDER
-from kvopt.best_known.known_instances import LibraryWithLadder, library_by_hash
+from kvopt.best_known.library_and_ladder import LibraryWithLadder, library_by_hash
 from kvopt.best_known.registry_files import (
     OWNED,
     PROOFS,

@@ -37,7 +37,7 @@ from kvopt.runs.events import (
     ending_note,
 )
 from kvopt.runs.task import Task
-from kvopt.runs.team import Order, SendSchedule, StopMethod, run_team
+from kvopt.runs.team import Order, SendSchedule, StopWorkers, run_team
 
 ENGINE = {"solves": None, "named": True}
 #: Requests up to which the bidirectional search works alone, since it often ends before other
@@ -177,7 +177,7 @@ class _Team:
         orders: list[Order] = [SendSchedule(self._starts)]
         ordered = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
         if ordered and self._share() < RESTART_UNTIL:
-            orders += [StopMethod(self._improve), self._task(self._improve)]
+            orders += [StopWorkers(self._improve), self._task(self._improve)]
         return orders
 
     def _follow(self, ended: Task) -> list[Order]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from formulations.formulation_registry import FormulationOption
 from heuristics.policy import Choice, Parameter, Values
-from heuristics.predictions import Prediction
+from heuristics.predictions import PredictionModel
 from kvopt.methods.option_values import Declared, KeywordParameter
 from kvopt.runs.events import DocumentSent
 from kvopt.runs.process import call_in_process
@@ -49,7 +49,7 @@ class OwnCall:
 
     policy: Described
     values: Values = field(default_factory=dict)
-    prediction: Prediction | None = None
+    prediction: PredictionModel | None = None
     prediction_values: Values = field(default_factory=dict)
 
 

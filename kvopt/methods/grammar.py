@@ -26,7 +26,7 @@ import numpy as np
 from formulations.formulation_registry import formulations
 from heuristics.policy import NotApplicableError, Policy
 from heuristics.policy_registry import policies
-from heuristics.predictions import PREDICTIONS, Prediction
+from heuristics.predictions import PREDICTIONS, PredictionModel
 from kvopt.methods.custom_declaration import Described, OwnCall, described, described_of
 from kvopt.methods.engine_table import default_engine, engine_of, named_engines
 from kvopt.methods.installed import installed_methods
@@ -242,7 +242,7 @@ def _read_call(
     arguments: Arguments | None,
     prediction: MethodCall | None,
     planned: bool = False,
-) -> tuple[dict[str, Any], Prediction | None, dict[str, Any], str]:
+) -> tuple[dict[str, Any], PredictionModel | None, dict[str, Any], str]:
     """Return the values of a call, its prediction with values, and the canonical text.
 
     A prediction that changes nothing is refused unless the text is ``planned``.
@@ -258,7 +258,7 @@ def _read_call(
     return values, chosen, given, f"{text} with {call}"
 
 
-def read_prediction(text: str | MethodCall) -> tuple[Prediction, dict[str, Any], str]:
+def read_prediction(text: str | MethodCall) -> tuple[PredictionModel, dict[str, Any], str]:
     """Return a prediction, its values, and its canonical text."""
     call = parse_call(text) if isinstance(text, str) else text
     known = find_name(call.name, PREDICTIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heuristics.policy import Policy, Values
-from heuristics.predictions import Prediction
+from heuristics.predictions import PredictionModel
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,6 @@ class PolicyCall:
 
     policy: Policy
     values: Values
-    prediction: Prediction | None
+    prediction: PredictionModel | None
     prediction_values: Values
     method: str

@@ -15,8 +15,8 @@ from kvopt.engines.parts.pyomo_options import KNOWN
 from kvopt.methods.engine_table import named_engines, proofs
 from kvopt.methods.fingerprint import proof_fingerprint
 from kvopt.methods.grammar import MethodError, read_method, refuse_invented
-from kvopt.methods.knowledge import method_of_row
 from kvopt.methods.method import Method
+from kvopt.methods.method_names import method_of_row
 from kvopt.methods.option_values import bound_only, read_formulation
 from schedules.evidence import CERTIFICATE, ProofArgument, Witness
 

@@ -23,7 +23,7 @@ _GRACE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class StopMethod:
+class StopWorkers:
     """An answer to an event: stop every process that works on a method."""
 
     method: Method
@@ -37,7 +37,7 @@ class SendSchedule:
 
 
 #: The next action of a team.
-Order = Task | StopMethod | SendSchedule
+Order = Task | StopWorkers | SendSchedule
 
 
 class _Received:

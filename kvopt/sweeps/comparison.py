@@ -20,7 +20,7 @@ from kvopt.best_known import known_values
 from kvopt.executors.local import run_local
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.grammar import read_methods
-from kvopt.methods.knowledge import shown_methods
+from kvopt.methods.method_names import shown_method
 from kvopt.run_progress import SweepDisplay
 from kvopt.runs.task import Task
 from kvopt.store import Store
@@ -151,7 +151,7 @@ def _table(rows: pd.DataFrame, shown: dict[str, RunSummary]) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "instance": rows["instance"],
-            "method": shown_methods(rows["method"], rows["own_name"]),
+            "method": list(map(shown_method, rows["method"], rows["own_name"])),
             "seed": rows["seed"],
             "status": rows["status"],
             "tel": tel,

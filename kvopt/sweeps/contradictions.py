@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 
-from kvopt.methods.knowledge import policy_name, shown_method, token_keeping_policies
+from kvopt.methods.method_names import policy_name, shown_method, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.store import Store
 from schedules.evidence import BoundStatement, contradictions, keeps_tokens, proves_method_wrong

@@ -34,7 +34,7 @@ def plan(sections: Iterable[SuiteSection], listen: Listener = lambda *_: None) -
     that cannot be run has one task for each method, with its fault.
 
     Raises a MethodError if a custom file cannot be read, or two files have one name; an
-    InSecondsError if a section has a batch time and an instance in rounds.
+    TimeUnitError if a section has a batch time and an instance in rounds.
     """
     sections = list(sections)
     refuse_namesakes(each for section in sections for each in section.methods)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from instances.instance_files import format_instance, instance_document
 from instances.instance_names import FOLDER as INSTANCES
-from kvopt.best_known.known_instances import LibraryInstance, LibraryWithLadder, library_by_hash
+from kvopt.best_known.library_and_ladder import LibraryInstance, LibraryWithLadder, library_by_hash
 from kvopt.best_known.registry_entry import Registry
 from kvopt.best_known.registry_files import proof_file
 from kvopt.best_known.registry_verification import stale_proofs

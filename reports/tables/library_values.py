@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from instances import Instance
-from kvopt.best_known.known_instances import LibraryWithLadder, library_by_hash
+from kvopt.best_known.library_and_ladder import LibraryWithLadder, library_by_hash
 from kvopt.best_known.registry_entry import CertifiedBound, Registry, RegistryEntry
 from kvopt.best_known.registry_files import RegistryError, certificate_path, schedule_path
 from reports.table import Column, Table, columns

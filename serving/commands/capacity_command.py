@@ -12,7 +12,7 @@ import pandas as pd
 
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import read_methods
-from kvopt.methods.knowledge import only_bounds
+from kvopt.methods.method_names import only_bounds
 from kvopt.store.row_files import frame_csv
 from serving.bounds.loads import not_covered
 from serving.capacity_search import Probe, capacity, stability_rate

@@ -12,7 +12,7 @@ from kvopt.checked_numbers import read_count
 from kvopt.commands import completion
 from serving.batch_time import DEFAULT
 from serving.batch_time_choice import (
-    InSecondsError,
+    TimeUnitError,
     batch_time_of,
     read_wish,
     too_late,
@@ -84,15 +84,15 @@ def deploy(options: CommandOptions, inputs: Iterable[str | Path]) -> None:
 def chosen_batch_time(
     instance: Instance, options: CommandOptions, report: TraceReport | None
 ) -> BatchTime | None:
-    """Return the batch time of a run, None in rounds, or raise an :class:`InSecondsError`."""
+    """Return the batch time of a run, None in rounds, or raise an :class:`TimeUnitError`."""
     wished = read_wish(options.batch_time)
     if not batch_time_of(instance, wished):
         for option in ("slo", "requests"):
             if getattr(options, option) is not None:
-                raise InSecondsError(
+                raise TimeUnitError(
                     f"--{option}: goes with arrivals in seconds, {instance.name} has them in rounds"
                 )
         return None
     if reason := too_late(instance):
-        raise InSecondsError(reason)
+        raise TimeUnitError(reason)
     return with_limits(wished, report)

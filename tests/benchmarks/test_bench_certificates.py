@@ -12,10 +12,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from formulations.bounds.patterns import PatternPricing
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
-from formulations.dp.backward import WindowResult, search
+from formulations.dp.backward import TelWindowResult, search
 from formulations.dp.backward_sweep import SearchLimits
 from formulations.dp.priced_network import network
-from formulations.lagrangian.state_prices import PriceTable
+from formulations.lagrangian.state_prices import StatePrices
 from formulations.valid.running_states import searchable_states
 from instances import Instance
 from instances.families.am1 import generate
@@ -25,7 +25,7 @@ from tests.benchmarks.timing import seconds
 SECONDS, WORK = 5.0, 40_000_000
 
 
-def _prices(instance: Instance, seconds: float) -> PriceTable:
+def _prices(instance: Instance, seconds: float) -> StatePrices:
     states = searchable_states(instance, WORK)
     assert states is not None
     until = time.monotonic() + seconds
@@ -41,11 +41,11 @@ def test_verifying_against_sweeping(benchmark: BenchmarkFixture, bases: int) -> 
     prices = _prices(instance, limit)
     under = network(instance, prices)
 
-    def swept(bound: int, below: int, on_step: Callable[[WindowResult], None]) -> None:
+    def swept(bound: int, below: int, on_step: Callable[[TelWindowResult], None]) -> None:
         free = SearchLimits(1, 2e9, lambda: False)
         search(under, bound=bound, below=below, limits=free, on_step=on_step)
 
-    target, steps = under.bound, list[WindowResult]()
+    target, steps = under.bound, list[TelWindowResult]()
     while not steps or (steps[-1].nodes < bases and steps[-1].starts is None):
         # One window at a time, each wider by a two hundredth.
         target += max(1, target // 200)

@@ -13,7 +13,7 @@ import pytest
 
 from instances.instance_files import instance_document
 from instances.instance_names import FOLDER
-from kvopt.best_known.known_instances import LibraryWithLadder, library_by_hash
+from kvopt.best_known.library_and_ladder import LibraryWithLadder, library_by_hash
 from kvopt.best_known.registry_files import certificate_path, read_registry
 from tests.docs.pages import ROOT, blocks
 

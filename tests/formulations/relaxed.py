@@ -10,7 +10,7 @@ from formulations.dp.backward_sweep import SearchLimits
 from formulations.dp.priced_network import Ints, PricedNetwork, network
 from formulations.dp.state_relaxation import EvaluatedMultipliers, StateRelaxation
 from formulations.dp.sweep_paths import SweepPaths, entries, priced, starts_of
-from formulations.lagrangian.state_prices import PriceTable
+from formulations.lagrangian.state_prices import StatePrices
 from instances import Instance
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
@@ -38,7 +38,7 @@ def random_instance(
     return instance_of(memory, *sizes)
 
 
-def random_prices(rng: random.Random, instance: Instance) -> PriceTable | tuple[Ints, int]:
+def random_prices(rng: random.Random, instance: Instance) -> StatePrices | tuple[Ints, int]:
     """Return prices that fall with time, on memory or on states, some of them none at all."""
     horizon = int(instance.arrivals.max() + instance.outputs.sum())
     scale = rng.choice((0.0, 0.3, 0.8, 1.2)) * len(instance) / instance.memory
@@ -52,7 +52,7 @@ def random_prices(rng: random.Random, instance: Instance) -> PriceTable | tuple[
         [[int(falling[min(t, last)] * w * rng.uniform(0.7, 1.3)) for _ in left] for w in tokens]
         for t in knots.tolist()
     ]
-    return PriceTable(knots, tokens, left, np.array(table, dtype=np.int64), UNIT)
+    return StatePrices(knots, tokens, left, np.array(table, dtype=np.int64), UNIT)
 
 
 def random_multipliers(rng: random.Random, kinds: int) -> Ints:

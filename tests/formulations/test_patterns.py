@@ -22,7 +22,7 @@ from formulations.certificates.certificate_evaluation import evaluate_certificat
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
 from formulations.lagrangian.price_bound import certify_prices
 from formulations.lagrangian.price_kernels import most_worth
-from formulations.lagrangian.state_prices import Grids, PriceTable
+from formulations.lagrangian.state_prices import Grids, StatePrices
 from formulations.lagrangian.state_prices import evaluate_table as evaluate_table
 from formulations.valid.running_states import running_states
 from instances import Instance, Request
@@ -74,7 +74,7 @@ def test_no_multiset_is_worth_more_than_the_best_pattern(
 
 
 @st.composite
-def _tables(draw: st.DrawFn, instance: Instance) -> PriceTable:
+def _tables(draw: st.DrawFn, instance: Instance) -> StatePrices:
     """Draw prices on a drawn grid of states and times."""
     peak = max(request.peak for request in instance.requests)
     output = max(request.output for request in instance.requests)
@@ -89,7 +89,7 @@ def _tables(draw: st.DrawFn, instance: Instance) -> PriceTable:
     numerators = draw(st.lists(st.integers(0, 40), min_size=size, max_size=size))
     table = np.array(numerators).reshape(len(knots), len(tokens), len(left))
     points = np.array(knots), np.array(tokens), np.array(left)
-    return PriceTable(*points, table, draw(st.integers(1, 20)))
+    return StatePrices(*points, table, draw(st.integers(1, 20)))
 
 
 @given(instance=SMALL, lookahead=st.booleans(), data=st.data())
@@ -120,7 +120,7 @@ def test_prices_on_states_by_hand() -> None:
     states = running_states(instance)
     points = np.array([1, 2]), np.array([1, 2]), np.array([0, 1])
     for prices in ([1, 1, 1, 1], [0, 1, 0, 0]):
-        table = PriceTable(*points, np.array([prices, prices]).reshape(2, 2, 2), 1)
+        table = StatePrices(*points, np.array([prices, prices]).reshape(2, 2, 2), 1)
         assert evaluate_table(instance, states, table).bound == 4
 
 
@@ -134,7 +134,7 @@ def test_prices_before_the_first_knot_are_0() -> None:
     instance = instance_of(4, (0, 1, 3), (0, 1, 3))
     states = running_states(instance)
     points = np.array([4, 5]), np.array([2, 4]), np.array([0, 2])
-    table = PriceTable(*points, np.array([[[1, 1]] * 2, [[0, 0]] * 2]), 1)
+    table = StatePrices(*points, np.array([[[1, 1]] * 2, [[0, 0]] * 2]), 1)
     assert evaluate_table(instance, states, table).bound == 5
     assert evaluate_certificate(instance, read_certificate(sweep_certificate(5, table))) == 5
 

@@ -27,11 +27,11 @@ from formulations.dp import backward as sweep_module
 from formulations.dp import backward_sweep as level_module
 from formulations.dp import counts
 from formulations.dp import priced_network as network_module
-from formulations.dp.backward import WindowResult, search
+from formulations.dp.backward import TelWindowResult, search
 from formulations.dp.backward_sweep import SearchLimits, _Shares, sweep
 from formulations.dp.priced_network import PricedNetwork, network, rules
 from formulations.dp.sweep_paths import priced, split
-from formulations.lagrangian.state_prices import PriceTable
+from formulations.lagrangian.state_prices import StatePrices
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import one_at_a_time
@@ -41,7 +41,7 @@ from tests.tiers import a_few
 
 SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=6)
 CROWDED = instances(max_requests=5, max_memory=9, max_arrival=0, max_output=6)
-Prices = PriceTable | tuple[Any, int]
+Prices = StatePrices | tuple[Any, int]
 
 
 @st.composite
@@ -76,7 +76,7 @@ def _prices(draw: st.DrawFn, instance: Instance) -> Prices:
         ],
         dtype=np.int64,
     )  # fmt: skip
-    return PriceTable(knots, tokens, left, table, 1 << bits)
+    return StatePrices(knots, tokens, left, table, 1 << bits)
 
 
 def _never() -> bool:
@@ -93,7 +93,7 @@ def _check(instance: Instance, prices: Prices, limits: SearchLimits) -> None:
     optimum = brute_force_optimum(instance)
     found = network(instance, prices)
     assert found.bound <= optimum
-    steps: list[WindowResult] = []
+    steps: list[TelWindowResult] = []
     ended = search(found, bound=found.bound, below=optimum + 3, limits=limits, on_step=steps.append)
     assert all(step.bound <= optimum for step in steps)
     if ended:
@@ -211,7 +211,7 @@ def _free(instance: Instance) -> PricedNetwork:
 
 def test_what_is_forgotten_needs_multipliers() -> None:
     """Without prices a window up to 12 is left: the short request twice takes 4 + 8 = 12."""
-    found, steps = _free(PAIR), list[WindowResult]()
+    found, steps = _free(PAIR), list[TelWindowResult]()
     assert found.bound == 9
     left = sweep(rules(found, found.window(12)), 2, _limits(), keep=False)
     assert not left.closed
@@ -247,7 +247,7 @@ def test_limits_end_a_sweep_without_a_claim() -> None:
     optimum = brute_force_optimum(instance)
     short = [_limits(seconds=-1.0), *(_limits(memory) for memory in np.geomspace(500, 50_000, 9))]
     for limits in short:
-        steps: list[WindowResult] = []
+        steps: list[TelWindowResult] = []
         found = _free(instance)
         ended = search(found, bound=0, below=10**6, limits=limits, on_step=steps.append)
         assert ended == any(step.starts for step in steps)
@@ -400,7 +400,7 @@ def test_counts_beyond_eight_bits() -> None:
 def test_damaged_prices_on_states_are_refused(field: str) -> None:
     """Grids that are not increasing or do not hold all states, a table too short."""
     grid = np.array([0, 4, 8])
-    table = PriceTable(np.array([1, 9]), grid, grid, np.zeros((2, 3, 3), dtype=np.int64), 4)
+    table = StatePrices(np.array([1, 9]), grid, grid, np.zeros((2, 3, 3), dtype=np.int64), 4)
     document = sweep_certificate(13, table, [0, 0])
     assert evaluate_certificate(PAIR, read_certificate(document)) == 13
     states = dict(document["states"])
@@ -417,10 +417,10 @@ def test_a_window_that_takes_far_longer_than_is_left_is_given_up(
     """Three times what was left when it began; a wider one is not tried then."""
     now, seen = [0.0], []
 
-    def window(_: object, target: int, limits: SearchLimits) -> WindowResult | None:
+    def window(_: object, target: int, limits: SearchLimits) -> TelWindowResult | None:
         now[0] += takes
         seen.append(limits.out_of_time())
-        return None if seen[-1] else WindowResult(target, target + 1, None, 1, None)
+        return None if seen[-1] else TelWindowResult(target, target + 1, None, 1, None)
 
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(sweep_module, "_window", window)
@@ -441,7 +441,7 @@ def test_many_equal_requests_are_counted_to_the_optimum() -> None:
     assert counted is not None
     optimum = counted.tel
     prices = np.array([0, *range(4 * 50, 0, -4)])
-    found: list[WindowResult] = []
+    found: list[TelWindowResult] = []
     limits = _limits(seconds=60.0)
     under = network(MANY, (prices, 16))
     assert search(under, bound=0, below=optimum + 1, limits=limits, on_step=found.append)
@@ -462,7 +462,7 @@ def test_kinds_are_counted_in_as_many_groups_as_words_need(
     monkeypatch.setattr(sweep_module, "COMBINATIONS", most)
     assert sweep_module._countable(np.array([2, 2, 2])) == {3: 1, 9: 2, 100: 3}[most]
     instance = instance_of(7, *((0, 1, 1 + i % 3) for i in range(6)))
-    optimum, found = brute_force_optimum(instance), list[WindowResult]()
+    optimum, found = brute_force_optimum(instance), list[TelWindowResult]()
     free = _free(instance)
     limits = _limits(seconds=60.0)
     assert search(free, bound=0, below=optimum + 1, limits=limits, on_step=found.append)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from heuristics.policy import Rules, State
-from heuristics.round_driver import EndlessLoopError, PolicyError, RoundTrace, Segment, drive
+from heuristics.round_driver import EndlessLoopError, PolicyError, RoundTrace, drive
+from heuristics.round_driver import UninterruptedRun as Run
 from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
 
 #: Rounds of 1 s and 0.5 s a token, of 0.5 s and 0.25 s a token, and of 1 s.
@@ -123,14 +124,14 @@ def test_eviction_on_overflow_by_hand() -> None:
     rules = evict_the_last()
     trace = run_fake(rules, [(0, 1, 3), (0, 1, 3)], memory=6)
     assert ("evict", 2) in rules.calls
-    assert trace.segments == [[Segment(0, 1, 3)], [Segment(0, 1, 2), Segment(3, 1, 3)]]
+    assert trace.segments == [[Run(0, 1, 3)], [Run(0, 1, 2), Run(3, 1, 3)]]
     assert (trace.completions, trace.rounds) == ([3, 6], 6)
 
 
 def test_kept_tokens_by_hand() -> None:
     """The same with tokens kept: two of three are there, so one round after 3 remains."""
     trace = run_fake(evict_the_last(), [(0, 1, 3), (0, 1, 3)], memory=6, keeps_tokens=True)
-    assert trace.segments[1] == [Segment(0, 1, 2), Segment(3, 3, 3)]
+    assert trace.segments[1] == [Run(0, 1, 2), Run(3, 3, 3)]
     assert trace.completions == [3, 4]
 
 
@@ -140,7 +141,7 @@ def test_planned_eviction_without_overflow() -> None:
     rules = Reviewing([2, 4], lambda state: [0] if state.now == 4 else [])
     trace = run_fake(rules, [(0, 0, 7)])
     # Four tokens are lost; the new run begins in the round of the eviction.
-    assert trace.segments == [[Segment(0, 1, 4), Segment(4, 1, 7)]]
+    assert trace.segments == [[Run(0, 1, 4), Run(4, 1, 7)]]
     assert [call for call in rules.calls if call[0] == "evict"] == [("evict", 2), ("evict", 4)]
 
 
@@ -242,7 +243,7 @@ def test_affine_batch_time_by_hand() -> None:
     assert seconds(trace.completions) == [7.0, 8.5]
     assert trace.gaps == []
     assert trace.rounds == 4
-    assert trace.segments == [[Segment(0, 1, 3)], [Segment(2, 1, 2)]]
+    assert trace.segments == [[Run(0, 1, 3)], [Run(2, 1, 2)]]
     # A request is visible to the round that begins exactly at its arrival.
     trace = run_fake(Fake(everything), [(0.0, 2, 3), (2.0, 4, 2)], memory=20, batch_time=SLOW)
     assert seconds(trace.begins) == [0.0, 2.0]

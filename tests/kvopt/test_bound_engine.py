@@ -15,7 +15,7 @@ from formulations.certificates import reader_budget
 from formulations.certificates.certificate_evaluation import evaluate_certificate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.certificates.reader_budget import CertificateError
-from formulations.lagrangian.state_prices import PriceTable
+from formulations.lagrangian.state_prices import StatePrices
 from instances import Instance, Request
 from kvopt.engines import bound
 from kvopt.engines.job import EngineJob
@@ -24,7 +24,7 @@ from kvopt.runs.events import BoundProved, Event, EventReport, Note
 #: Price 1 on every state at times 1 to 3.  The later start is at 1, since TEL ≤ 5, so the two pay
 #: 2·2 rounds and 2·2 prices; two states fit at a time: 8 − 3·2 = 2.
 TWO = Instance("two", 3, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
-TABLE = PriceTable(
+TABLE = StatePrices(
     np.array([1, 3]), np.array([1, 2]), np.array([0, 1]), np.ones((2, 2, 2), dtype=np.int64), 1
 )
 

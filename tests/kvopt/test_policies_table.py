@@ -15,7 +15,7 @@ from kvopt.commands import policies_table as module
 from kvopt.commands.companion_runs import PolicyLimits
 from kvopt.commands.policies_table import PoliciesOutcome, policies_table
 from kvopt.methods.grammar import every_policy
-from kvopt.methods.knowledge import policy_name
+from kvopt.methods.method_names import policy_name
 from kvopt.registry_lookup import RegisteredValues
 from kvopt.runs.task import FinishedRun, Task
 from serving.slo import read_slo

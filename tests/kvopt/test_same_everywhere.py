@@ -13,7 +13,7 @@ import pytest
 
 import kvopt
 from instances import Instance, Request, write_instance
-from kvopt.methods.knowledge import shown_method
+from kvopt.methods.method_names import shown_method
 from kvopt.store import Store
 from schedules import Schedule, read_schedule
 from schedules.schedule_files import parse_schedule

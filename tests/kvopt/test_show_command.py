@@ -10,7 +10,7 @@ from formulations.formulation_registry import formulations
 from heuristics.policy_registry import policies
 from heuristics.reference import references
 from kvopt.commands.main import main
-from kvopt.commands.show import show, show_constants
+from kvopt.commands.show_code import show, show_constants
 from kvopt.methods.engine_table import named_engines
 from tests.kvopt.conftest import Refused
 

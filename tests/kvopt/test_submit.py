@@ -15,7 +15,7 @@ import kvopt.best_known.__main__
 import support.json_files
 from instances import Instance, Request
 from instances.ladder import read_ladder
-from kvopt.best_known.known_instances import LibraryWithLadder
+from kvopt.best_known.library_and_ladder import LibraryWithLadder
 from kvopt.commands import submit
 from kvopt.solution_file import name_of_model
 from schedules import Schedule, make_schedule, write_schedule

@@ -17,7 +17,7 @@ from instances import Instance
 from instances.time_unit import ROUNDS
 from kvopt.best_known import known_values, read_registry, report_values
 from kvopt.best_known.claims import collect, runs_by_instance
-from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.library_and_ladder import LibraryInstance
 from kvopt.best_known.proved_entry import ContradictionError, ProvedEntry, merge
 from kvopt.best_known.registry_verification import write_all
 from kvopt.methods.engine_table import proofs

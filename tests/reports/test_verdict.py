@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances.batch_time import NANOSECONDS
-from kvopt.methods.knowledge import knowledge, shown_method
+from kvopt.methods.knowledge import knowledge
+from kvopt.methods.method_names import shown_method
 from kvopt.runs.row_columns import Record
 from reports.tables.leaderboard import leaderboards
 from reports.time_units import Unit

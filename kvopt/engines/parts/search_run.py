@@ -25,7 +25,7 @@ from formulations.certificates.sweep_size import SearchedSweep
 from formulations.dp.backward_sweep import SearchLimits
 from formulations.dp.priced_network import Ints, PricedNetwork, TooLargeError
 from formulations.dp.state_relaxation import SearchTuning
-from formulations.lagrangian.state_prices import PricedTable, PriceTable
+from formulations.lagrangian.state_prices import EvaluatedStatePrices, StatePrices
 from formulations.valid.running_states import States
 from formulations.valid.windows import start_windows
 from heuristics import list_search
@@ -44,7 +44,7 @@ PATTERN_WORK_UP_TO = 40_000_000
 CERTIFIED_UP_TO = 20_000_000
 
 #: Prices on states, or numerators of those on memory with their denominator.
-Table = PriceTable | tuple[Ints, int]
+Table = StatePrices | tuple[Ints, int]
 
 
 class SearchRun:
@@ -165,7 +165,7 @@ class SearchRun:
             threads=job.threads,
         )
 
-    def improve_prices(self, pricing: PatternPricing, end: float) -> PricedTable:
+    def improve_prices(self, pricing: PatternPricing, end: float) -> EvaluatedStatePrices:
         """Return the best prices on states at a time; report their bound if it is news."""
         priced = pricing.improve(end)
         if priced.bound > self.bound:

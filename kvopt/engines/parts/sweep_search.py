@@ -24,7 +24,7 @@ from formulations.bounds.clique_lp import lp_prices
 from formulations.bounds.fluid_limit import likely_horizon
 from formulations.bounds.patterns import PatternPricing
 from formulations.dp import backward
-from formulations.dp.backward import WindowResult
+from formulations.dp.backward import TelWindowResult
 from formulations.dp.backward_sweep import SearchLimits
 from formulations.dp.bidirectional import completion_bounds
 from formulations.dp.priced_network import (
@@ -34,7 +34,7 @@ from formulations.dp.priced_network import (
     too_many_patterns,
 )
 from formulations.dp.state_relaxation import StateRelaxation
-from formulations.lagrangian.state_prices import PriceTable
+from formulations.lagrangian.state_prices import StatePrices
 from formulations.valid.running_states import searchable_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
@@ -57,7 +57,7 @@ def compile_kernels() -> None:
     instance = Instance("three", 7, tuple(Request(i, 0, *size) for i, size in enumerate(sizes)))
     free = (np.zeros(2, dtype=np.int64), 1)
     limits = SearchLimits(1, 1e9, lambda: False)
-    found: list[WindowResult] = []
+    found: list[TelWindowResult] = []
     while not found or found[-1].starts is None:
         bound = found[-1].bound if found else 0
         under = network(instance, free)
@@ -148,7 +148,7 @@ def _price_turns(run: SearchRun, pricing: PatternPricing) -> Iterator[_Turn]:
             seconds = prices_until - began
 
 
-def _settle(run: SearchRun, pricing: PatternPricing) -> PriceTable:
+def _settle(run: SearchRun, pricing: PatternPricing) -> StatePrices:
     """Return prices once windows gain more in the same time."""
     job, options = run.job, run.job.options["options"]
     began, whole, values = time.monotonic(), job.left(), [-math.inf, -math.inf]
@@ -168,7 +168,7 @@ def _sweep_windows(run: SearchRun, turn: _Turn, ascended: bool) -> bool:
     under = network(job.instance, table)
     run.receive_incumbent()
     if under.bound > run.bound:
-        source = "prices of patterns" if isinstance(table, PriceTable) else "prices"
+        source = "prices of patterns" if isinstance(table, StatePrices) else "prices"
         # The prices prove it by themselves: no level is left.
         run.take_sweep(under.bound, under, table, source=source)
     if turn.ascends and run.bound < run.tel:
@@ -180,7 +180,7 @@ def _sweep_windows(run: SearchRun, turn: _Turn, ascended: bool) -> bool:
         return True
     began = time.monotonic()
 
-    def take(step: WindowResult) -> None:
+    def take(step: TelWindowResult) -> None:
         if step.starts is not None:
             run.take_schedule(step.starts)
         found = () if step.multipliers is None else step.multipliers.tolist()

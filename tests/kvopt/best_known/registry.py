@@ -14,7 +14,7 @@ from formulations.certificates.certificate_file import Certificate
 from instances import Instance, Request
 from kvopt.best_known import __main__ as command
 from kvopt.best_known import rerun_proofs
-from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.library_and_ladder import LibraryInstance
 from kvopt.best_known.registry_entry import ENTRIES, OptimumProof
 from kvopt.best_known.registry_files import format_registry
 from kvopt.commands import submit

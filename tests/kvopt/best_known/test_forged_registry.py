@@ -15,7 +15,7 @@ import pytest
 from pydantic import ValidationError
 
 from instances import Instance, Request
-from kvopt.best_known.known_instances import LibraryInstance
+from kvopt.best_known.library_and_ladder import LibraryInstance
 from kvopt.best_known.registry_entry import ENTRIES
 from kvopt.best_known.registry_files import format_registry, format_schemas
 from tests.kvopt.best_known.registry import (

@@ -14,7 +14,7 @@ from formulations.certificates.certificate_file import read_certificate
 from formulations.certificates.reader_budget import CertificateError
 from instances.instance_names import FOLDER
 from kvopt.best_known import known_values, proved_entry, read_registry
-from kvopt.best_known.known_instances import LibraryWithLadder, library_by_hash
+from kvopt.best_known.library_and_ladder import LibraryWithLadder, library_by_hash
 from kvopt.best_known.proved_entry import ProvedEntry, decide
 from kvopt.best_known.registry_files import (
     PROOFS,

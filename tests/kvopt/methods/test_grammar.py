@@ -16,7 +16,7 @@ from kvopt.methods.grammar import (
     read_method,
     read_methods,
 )
-from kvopt.methods.knowledge import shown_method
+from kvopt.methods.method_names import shown_method
 from kvopt.methods.syntax import MethodCall, MethodText, file_text, parse_method, split_methods
 from kvopt.suites import SuiteSection
 from kvopt.suites.instance_sources import draw_source

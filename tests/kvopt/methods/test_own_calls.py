@@ -21,14 +21,8 @@ from kvopt.methods.grammar import (
     read_method,
     read_methods,
 )
-from kvopt.methods.knowledge import (
-    WORDS,
-    Knowledge,
-    knowledge,
-    knowledge_of,
-    only_bounds,
-    shown_method,
-)
+from kvopt.methods.knowledge import WORDS, Knowledge, knowledge, knowledge_of
+from kvopt.methods.method_names import only_bounds, shown_method
 from kvopt.methods.syntax import split_methods
 from kvopt.runs.execute import execute
 from kvopt.runs.task import Task

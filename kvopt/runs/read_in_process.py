@@ -42,7 +42,7 @@ def read_within(
     with contextlib.suppress(FileNotFoundError):  # an instance of the library needs none
         folder = os.getcwd()
     outcome, events = call_in_process(
-        "kvopt.runs.read_input:read", _packed((folder, path, options)), seconds, held,
+        "kvopt.runs.read_in_process:read", _packed((folder, path, options)), seconds, held,
         longest=_LONGEST, reads=True,
     )  # fmt: skip
     if outcome.ending == "interrupted":
