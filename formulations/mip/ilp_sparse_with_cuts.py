@@ -33,9 +33,8 @@ def build_model(
     """
     import pyomo.environ as pyo
 
-    del options
     model = ilp_sparse.build_model(instance, windows)
-    model.window_groups = groups = window_groups(instance)
+    model.window_groups = groups = window_groups(instance) if options and options.groups else []
     model.G = pyo.RangeSet(0, len(groups) - 1)
     # Above the row's side, so that the price is the row's.
     model.open = pyo.Var(model.G, model.T, bounds=lambda _, g, __: (0, groups[g].most + 1))

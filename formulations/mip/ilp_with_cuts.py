@@ -28,10 +28,9 @@ def build_model(instance: Instance, windows: Windows, options: IlpOptions | None
     """
     import pyomo.environ as pyo
 
-    del options
     model = ilp.build_model(instance, windows)
     model.group = pyo.ConstraintList()
-    for group in exclusive_groups(instance):
+    for group in exclusive_groups(instance) if options and options.groups else ():
         for starts in _largest_rows(windows, group):
             model.group.add(weighted(dict.fromkeys(starts, 1), model.x) <= group.most)
     return model

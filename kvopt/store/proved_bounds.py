@@ -27,6 +27,12 @@ from schedules.schedule_files import parse_schedule
 from support.json_files import write_text
 from support.project_root import cache_folder
 
+#: Sources that evaluate certificates.
+VERIFIERS = (
+    *(f"{each}/**/*.py" for each in ("support", "instances", "schedules", "formulations")),
+    *("serving/**/*.py", "kvopt/runs/run_evidence.py", "kvopt/runs/serving_imports.py"),
+)
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -116,10 +122,8 @@ def remembered(
 
 @cache
 def _verifier() -> str:
-    """Return a digest of the sources that evaluate certificates."""
-    packages = ("support", "instances", "schedules", "formulations")
-    files = (*(f"{each}/**/*.py" for each in packages), "kvopt/runs/run_evidence.py")
-    return files_digest(files)
+    """Return the digest of the sources that evaluate certificates."""
+    return files_digest(VERIFIERS)
 
 
 def _checked_tel(store: Store, key: str, instance: Instance) -> int | None:

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import grimp
 import pandas as pd
 import pytest
 
@@ -23,7 +24,7 @@ from kvopt.runs.row_columns import PROVED
 from kvopt.runs.run_evidence import evaluate_document
 from kvopt.runs.task import FinishedRun
 from kvopt.store import Store, proved_bounds
-from kvopt.store.proved_bounds import believed_rows
+from kvopt.store.proved_bounds import VERIFIERS, believed_rows
 from kvopt.store.row_files import export_rows, read_rows
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from reports.best_references import collect_statements, find_references
@@ -38,6 +39,7 @@ from serving.bounds.seconds_certificate import (
     evaluate_seconds_certificate,
     read_seconds_certificate,
 )
+from support.project_root import ROOT
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP, have_library
 from tests.kvopt.sweep_tools import Capture, Patch, store_runs
 from tests.kvopt.test_store import SCHEDULE
@@ -139,6 +141,16 @@ def test_evaluations_are_remembered(forger: Forger, monkeypatch: Patch, tmp_path
     monkeypatch.setattr(proved_bounds, "_verifier", lambda: "another")
     assert sorted(forger.believed) == [False, True]
     assert len(evaluations) == 4
+
+
+def test_the_digest_covers_every_source_that_evaluates() -> None:
+    """All that the evaluation imports in the project, also where a function imports it."""
+    packages = ("kvopt", "serving", "formulations", "schedules", "instances", "support")
+    imported = grimp.build_graph(*packages).find_upstream_modules("kvopt.runs.run_evidence")
+    digested = {path for pattern in VERIFIERS for path in ROOT.glob(pattern)}
+    files = {ROOT / f"{name.replace('.', '/')}.py" for name in imported}
+    assert len(files) > 50
+    assert {file for file in files if file.is_file()} <= digested
 
 
 @pytest.mark.parametrize(
