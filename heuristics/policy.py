@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -28,6 +29,49 @@ class RankError(TypeError):
     """A policy's ``rank`` returns no keys; the message says in one line what was expected."""
 
 
+#: Equally likely outputs that stand for a predicted law.
+ATOMS = 100
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Predictions of all outputs, in tokens.
+
+    ``lower`` and ``upper`` hold the output, shape (n,); an estimate need not be in between.
+    """
+
+    lower: Ints
+    upper: Ints
+    points: Ints | None = None
+    """Estimates, shape (n,); None for the means of the laws, or the middles of the intervals."""
+    laws: NDArray[np.float64] | None = None
+    """:data:`ATOMS` outputs each, in order, shape (n, ATOMS); None for uniform laws."""
+    later: Sequence[Sequence[int]] | None = None
+    """Estimates of each request after 0, ``step``, 2·``step`` ... tokens, if they are refreshed."""
+    step: int = 1
+
+    @cached_property
+    def estimates(self) -> Ints:
+        """One number for each output, rounded up, shape (n,)."""
+        if self.points is not None:
+            return self.points
+        if self.laws is not None:
+            return np.asarray(np.ceil(self.laws.mean(axis=1) - 1e-9), dtype=np.int64)
+        return (self.lower + self.upper + 1) // 2
+
+    def estimate(self, request: int, made: int) -> int:
+        """Return the estimate of an output (tokens) after some of its tokens."""
+        if self.later is None:
+            return int(self.estimates[request])
+        return self.later[request][made // self.step]
+
+    def take(self, chosen: Ints) -> Forecast:
+        """Return the predictions of some requests before their first token."""
+        points = None if self.points is None else self.points[chosen]
+        laws = None if self.laws is None else self.laws[chosen]
+        return Forecast(self.lower[chosen], self.upper[chosen], points, laws)
+
+
 @dataclass(frozen=True)
 class Known:
     """Knowledge of a policy about the requests to be ranked, as arrays of shape (n,).
@@ -41,9 +85,8 @@ class Known:
     arrivals: NDArray[Any]
     """Rounds, or nanoseconds in real time."""
     prompts: Ints
-    lower: Ints
-    upper: Ints
     """Tokens."""
+    forecast: Forecast
     values: Values
     """The policy's parameters by name."""
     rng: np.random.Generator
@@ -53,6 +96,30 @@ class Known:
     time the nanoseconds of a second."""
     batch_time: BatchTime = UNIT_ROUND
     """Length of a round."""
+
+    @property
+    def lower(self) -> Ints:
+        """Lower ends of the predictions (tokens)."""
+        return self.forecast.lower
+
+    @property
+    def upper(self) -> Ints:
+        """Upper ends of the predictions (tokens)."""
+        return self.forecast.upper
+
+    @property
+    def estimates(self) -> Ints:
+        """One predicted number for each output (tokens), which may be outside its interval."""
+        return self.forecast.estimates
+
+    @property
+    def laws(self) -> NDArray[np.float64]:
+        """Predicted laws: :data:`ATOMS` equally likely outputs each, shape (n, ATOMS), tokens."""
+        if self.forecast.laws is not None:
+            return self.forecast.laws
+        share = (np.arange(ATOMS) + 0.5) / ATOMS
+        spread = np.multiply.outer(self.upper - self.lower, share)
+        return np.asarray(self.lower[:, None] + spread, dtype=np.float64)
 
     @property
     def outputs(self) -> Ints:
@@ -92,8 +159,7 @@ class Known:
             self,
             arrivals=self.arrivals[chosen],
             prompts=self.prompts[chosen],
-            lower=self.lower[chosen],
-            upper=self.upper[chosen],
+            forecast=self.forecast.take(chosen),
         )
 
 
@@ -149,6 +215,9 @@ class State(Protocol):
 
     def kept(self, request: int) -> int:
         """Return the output tokens that a waiting request kept when it was preempted."""
+
+    def estimate(self, request: int) -> int:
+        """Return the output (tokens) predicted for a request, given the tokens that it has made."""
 
 
 class Rules(Protocol):

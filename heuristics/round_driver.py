@@ -9,7 +9,7 @@ count, so that round t begins at time t.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -72,6 +72,7 @@ class _State:
 
     memory: int
     prompts: Sequence[int]
+    predicted: Callable[[int, int], int] | None = None
     now: int = 0
     starts: dict[int, int] = field(default_factory=dict)
     tokens_next: int = 0
@@ -83,6 +84,11 @@ class _State:
 
     def kept(self, request: int) -> int:
         return self.kept_tokens.get(request, 0)
+
+    def estimate(self, request: int) -> int:
+        assert self.predicted is not None
+        made = self.made(request) if request in self.starts else self.kept(request)
+        return self.predicted(request, made)
 
     @property
     def active(self) -> bool:
@@ -99,12 +105,14 @@ def drive(
     *,
     batch_time: BatchTime | None = None,
     keeps_tokens: bool = False,
+    estimate: Callable[[int, int], int] | None = None,
 ) -> RoundTrace:
     """Run rules until every request is complete.
 
     The arrivals are rounds, or nanoseconds with a batch time; a request is visible to the first
     round that begins at or after its arrival.  With ``keeps_tokens`` an evicted request keeps the
-    tokens that it has made.  It raises EndlessLoopError if the rules come back to an earlier state
+    tokens that it has made.  ``estimate`` is :meth:`heuristics.policy.Forecast.estimate`, for rules
+    that ask.  It raises EndlessLoopError if the rules come back to an earlier state
     after the last arrival, PolicyError if they decide what cannot be done, NotApplicableError if
     they cut prompts or stall in unit rounds.
     """
@@ -113,7 +121,7 @@ def drive(
             f"{name}: chunks of prompts and stalled rounds have no place in unit rounds; "
             "expected arrivals in seconds"
         )
-    state = _State(memory, prompts)
+    state = _State(memory, prompts, estimate)
     run = _Run(name, rules, arrivals, outputs, state, keeps_tokens, batch_time or UNIT_ROUND)
     while run.unfinished:
         run.one_round()

@@ -13,6 +13,7 @@ from heuristics.look_ahead_rules import PlannedRules
 from heuristics.policy import (
     UNIT_ROUND,
     AdvisedPolicy,
+    Forecast,
     Ints,
     Known,
     ListPolicy,
@@ -111,6 +112,7 @@ def _run_by_rounds(
         instance.memory + late * len(instance),
         batch_time=known.batch_time if timed else None,
         keeps_tokens=keeps_tokens,
+        estimate=known.forecast.estimate,
     )
     return _schedule_of(trace, instance, method, known.batch_time if timed else None, late)
 
@@ -144,14 +146,14 @@ def policy_generator(seed: int) -> np.random.Generator:
 
 def _known(policy: Policy, instance: Instance, setting: RunSetting) -> Known:
     arrivals = instance.arrivals if setting.batch_time is None else instance.arrival_times
-    lower = upper = instance.outputs
+    forecast = Forecast(instance.outputs, instance.outputs)
     if not policy.clairvoyant:
         given = setting.prediction_values or {}
-        lower, upper = predict(instance, setting.prediction, given, setting.seed)
+        forecast = predict(instance, setting.prediction, given, setting.seed)
     values = {parameter.name: parameter.default for parameter in policy.parameters}
     values |= setting.values or {}
     return Known(
-        *(instance.memory, arrivals, instance.prompts, lower, upper, values),
+        *(instance.memory, arrivals, instance.prompts, forecast, values),
         rng=policy_generator(setting.seed),
         ticks=instance.unit.ticks,
         batch_time=setting.batch_time or UNIT_ROUND,

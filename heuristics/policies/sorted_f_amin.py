@@ -29,7 +29,7 @@ from dataclasses import replace
 from heuristics.batching.batch_table import batches_by_peaks, batches_exactly
 from heuristics.batching.swap import batches_by_swaps
 from heuristics.look_ahead_rules import PlannedRules
-from heuristics.policy import Choice, Ints, Known, RoundPolicy, State
+from heuristics.policy import Choice, Forecast, Ints, Known, RoundPolicy, State
 
 PHASE_1: dict[str, Callable[[Known], Iterator[Ints]]] = {
     "swap": batches_by_swaps,
@@ -45,7 +45,7 @@ class _AdaptiveRules(PlannedRules):
 
         def plan(waiting: Ints) -> Iterator[Ints]:
             estimates = lower[waiting]
-            return order(replace(known.take(waiting), lower=estimates, upper=estimates))
+            return order(replace(known.take(waiting), forecast=Forecast(estimates, estimates)))
 
         super().__init__(known.lower.tolist(), plan)
         self._lower = lower

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.policy import (
-    NotApplicableError,
-    Values,
-)
+from heuristics.policy import Forecast, Ints, NotApplicableError, Values
 from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS, predict
 from heuristics.simulator import RunSetting, run_policy
@@ -31,6 +28,11 @@ VALUES: dict[str, st.SearchStrategy[Values]] = {
     "deciles": st.just({}),
     "relative": st.fixed_dictionaries({"x": st.floats(0, 1)}),
     "noise": st.fixed_dictionaries({"sigma": st.floats(0, 5)}),
+    "overestimate": st.fixed_dictionaries({"factor": st.floats(1, 100)}),
+    "rank": st.fixed_dictionaries({"accuracy": st.floats(0.5, 1)}),
+    "refreshed": st.fixed_dictionaries({"sigma": st.floats(0, 5), "step": st.integers(1, 9)}),
+    "log-t": st.fixed_dictionaries({"sigma": st.floats(0, 5)}),
+    "histogram": st.fixed_dictionaries({"sigma": st.floats(0, 5), "groups": st.integers(1, 9)}),
 }
 
 
@@ -38,9 +40,23 @@ def outputs_only(memory: int, *outputs: int) -> Instance:
     return Instance("o", memory, tuple(Request(i, 0, 0, o) for i, o in enumerate(outputs)))
 
 
+def ends_of(forecast: Forecast) -> tuple[Ints, Ints]:
+    return forecast.lower, forecast.upper
+
+
 def ends(instance: Instance, name: str, seed: int = 0, **values: Any) -> list[tuple[int, int]]:
-    lower, upper = predict(instance, PREDICTIONS[name], values, seed)
+    lower, upper = ends_of(predict(instance, PREDICTIONS[name], values, seed))
     return list(zip(lower.tolist(), upper.tolist(), strict=True))
+
+
+def told(forecast: Forecast) -> list[Any]:
+    laws = None if forecast.laws is None else forecast.laws.tolist()
+    ends = (forecast.lower, forecast.upper, forecast.estimates)
+    return [*(each.tolist() for each in ends), laws, forecast.later]
+
+
+#: Predictions that depend on all outputs.
+RELATIVE_TO_ALL = {"deciles", "rank", "histogram"}
 
 
 @pytest.mark.parametrize("name", sorted(PREDICTIONS))
@@ -51,25 +67,31 @@ def test_intervals_hold_the_output(
 ) -> None:
     """1 <= lower <= o <= upper <= M − s, whatever the values; the same seed draws the same."""
     values = data.draw(VALUES[name])
-    lower, upper = predict(instance, PREDICTIONS[name], values, seed)
-    assert (lower >= 1).all()
-    assert (lower <= instance.outputs).all()
-    assert (instance.outputs <= upper).all()
-    assert (upper <= instance.memory - instance.prompts).all()
+    found = predict(instance, PREDICTIONS[name], values, seed)
+    most = instance.memory - instance.prompts
+    assert (found.lower >= 1).all()
+    assert (found.lower <= instance.outputs).all()
+    assert (instance.outputs <= found.upper).all()
+    assert (found.upper <= most).all()
+    for i, o in enumerate(instance.outputs.tolist()):
+        assert all(1 <= found.estimate(i, made) <= most[i] for made in range(o))
     again = predict(instance, PREDICTIONS[name], values, seed)
-    assert [each.tolist() for each in again] == [lower.tolist(), upper.tolist()]
+    assert told(again) == told(found)
 
 
-@pytest.mark.parametrize("name", sorted(VALUES.keys() - {"deciles"}))
+@pytest.mark.parametrize("name", sorted(VALUES.keys() - RELATIVE_TO_ALL))
 @given(data=st.data(), instance=instances(), seed=st.integers(0, 5))
 @settings(max_examples=50, deadline=None)
 def test_later_requests_change_no_prediction(
     name: str, data: st.DataObject, instance: Instance, seed: int
 ) -> None:
-    """What is predicted of a request does not depend on how many follow it, but for deciles."""
+    """What is predicted of a request does not depend on how many follow it."""
     values = data.draw(VALUES[name])
     longer = Instance("longer", instance.memory, (*instance.requests, Request(99, 9, 0, 1)))
-    assert ends(longer, name, seed, **values)[:-1] == ends(instance, name, seed, **values)
+    first, all_ = (
+        told(predict(each, PREDICTIONS[name], values, seed)) for each in (instance, longer)
+    )
+    assert [each and each[:-1] for each in all_] == first
 
 
 def test_ranges_of_the_paper() -> None:
@@ -152,7 +174,7 @@ def test_noise_of_huge_outputs() -> None:
 def test_own_intervals_without_a_model() -> None:
     """Without a model the instance's intervals count, and the output where there is none."""
     instance = Instance("own", 20, (Request(0, 0, 0, 5, 2, 30), Request(1, 0, 4, 6)))
-    lower, upper = predict(instance, None, {}, 0)
+    lower, upper = ends_of(predict(instance, None, {}, 0))
     assert (lower.tolist(), upper.tolist()) == ([2, 6], [20, 6])
 
 
@@ -204,3 +226,70 @@ def test_blind_policies_are_those_that_no_prediction_changes(name: str) -> None:
     ]
     different = {(each.starts, each.attempts) for each in schedules}
     assert (len(different) == 1) == policies()[name].blind
+
+
+EXACT: dict[str, Values] = {
+    "exact": {},
+    "bins": {"width": 1},
+    "relative": {"x": 0.0},
+    "noise": {"sigma": 0.0},
+    "overestimate": {"factor": 1.0},
+    "rank": {"accuracy": 1.0},
+    "refreshed": {"sigma": 0.0},
+    "log-t": {"sigma": 0.0},
+    "histogram": {"sigma": 0.0, "groups": 10**6},
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+@given(instance=instances(), seed=st.integers(0, 5))
+@settings(max_examples=40, deadline=None)
+def test_the_exact_end_of_a_prediction(name: str, instance: Instance, seed: int) -> None:
+    """Estimates and laws are the outputs; a group of a histogram holds equal ones at least."""
+    outputs = instance.outputs
+    values = EXACT[name]
+    if name == "histogram":
+        outputs = np.arange(1, len(instance) + 1)
+        rows = zip(instance.requests, outputs.tolist(), strict=True)
+        instance = Instance("d", 10**6, tuple(replace(r, output=o) for r, o in rows))
+        values = values | {"groups": len(instance)}
+    found = predict(instance, PREDICTIONS[name], values, seed)
+    assert found.estimates.tolist() == outputs.tolist()
+    if found.laws is not None:
+        assert np.allclose(found.laws, outputs[:, None])
+
+
+def test_rank_accuracy_is_the_share_of_pairs_in_the_right_order() -> None:
+    """Over 40 draws of 60 outputs each; the estimates are the outputs in another order."""
+    instance = outputs_only(1000, *range(1, 61))
+    for accuracy in (0.5, 0.6, 0.75, 0.9, 1.0):
+        right = []
+        for seed in range(40):
+            values = {"accuracy": accuracy}
+            found = predict(instance, PREDICTIONS["rank"], values, seed).estimates
+            assert sorted(found.tolist()) == instance.outputs.tolist()
+            above = np.triu(found[None, :] > found[:, None], 1)
+            right.append(above.sum() / (60 * 59 / 2))
+        assert abs(float(np.mean(right)) - accuracy) < 0.02
+
+
+def test_predictions_refreshed_by_tokens() -> None:
+    """After every ``step`` tokens there is another estimate, above what is made."""
+    found = predict(outputs_only(1000, 10, 3), PREDICTIONS["refreshed"], {"step": 4}, 1)
+    assert found.later is not None
+    assert [len(each) for each in found.later] == [3, 1]
+    assert [found.estimate(0, made) for made in (0, 3, 4, 8)] == [
+        *[found.later[0][0]] * 2,
+        *found.later[0][1:],
+    ]
+    assert found.later[0][2] > 8
+
+
+def test_laws_by_hand() -> None:
+    """Two groups of a histogram; the median of a log-t law without noise is the output."""
+    found = predict(
+        outputs_only(99, 1, 9, 2, 7), PREDICTIONS["histogram"], {"groups": 2, "sigma": 0}, 0
+    )
+    assert found.laws is not None
+    assert found.laws[:, [0, 49, 50, 99]].tolist() == [[1, 1, 2, 2], [7, 7, 9, 9]] * 2
+    assert found.estimates.tolist() == [2, 8, 2, 8]

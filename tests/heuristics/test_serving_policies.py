@@ -9,7 +9,7 @@ import pytest
 
 from heuristics.arrival_queue import exact_fraction
 from heuristics.policies.sglang_ratio import ReservationRatio
-from heuristics.policy import NotApplicableError
+from heuristics.policy import Forecast, NotApplicableError
 from heuristics.predictions import PredictionModel
 from heuristics.round_driver import EndlessLoopError
 from heuristics.simulator import RunSetting, run_policy
@@ -26,7 +26,7 @@ def run(call: str, instance: Instance, seed: int = 0, high: int = 0) -> Schedule
     assert read is not None
     setting = RunSetting(
         values=read.values,
-        prediction=PredictionModel("upper", "", lambda o, _, __: (o, np.maximum(o, high))),
+        prediction=PredictionModel("upper", "", lambda o, _, __: Forecast(o, np.maximum(o, high))),
         seed=seed,
     )
     return run_policy(read.policy, instance, setting, method=read.policy.name)

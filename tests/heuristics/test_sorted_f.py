@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from heuristics.batching.batch_table import batches_by_peaks, batches_exactly
 from heuristics.batching.quantile import draw_sample, order_by_quantiles
 from heuristics.batching.swap import first_fit
-from heuristics.policy import Known, NotApplicableError
+from heuristics.policy import Forecast, Known, NotApplicableError
 from heuristics.policy_registry import policies
 from heuristics.reference.sorted_f import fits_together, items_of, least_f
 from heuristics.simulator import RunSetting, run_policy
@@ -28,7 +28,8 @@ EXAMPLE_3_1 = instance_of(64, (0, 63, 1), *[(0, 1, 2)] * 21)
 
 def known_of(memory: int, arrivals: Any, prompts: Any, outputs: Any) -> Known:
     """Return what a clairvoyant policy knows."""
-    return Known(memory, arrivals, prompts, outputs, outputs, {}, np.random.default_rng(0))
+    forecast = Forecast(outputs, outputs)
+    return Known(memory, arrivals, prompts, forecast, {}, np.random.default_rng(0))
 
 
 def test_amin_evicts_the_smallest_estimate() -> None:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from heuristics.policy import Ints, Known, ListPolicy, Values
+from heuristics.policy import Forecast, Ints, Known, ListPolicy, Values
 from heuristics.policy_registry import policies
 from heuristics.simulator import order_by_keys
 from kvopt.methods.custom_python import load_own
@@ -190,8 +190,7 @@ def make_queue(
             memory=blocks * block,
             arrivals=np.array([round(each.arrival_time * _NANOSECONDS) for each in requests]),
             prompts=np.array([each.num_prompt_tokens for each in requests], dtype=np.int64),
-            lower=upper if policy.clairvoyant else lower,
-            upper=upper,
+            forecast=Forecast(upper if policy.clairvoyant else lower, upper),
             values=values,
             rng=np.random.default_rng(0),
             ticks=_NANOSECONDS,
