@@ -12,6 +12,7 @@ each policy against its twin.  Arguments that are not parameters of the policy:
 ========== ===========================================================================
 lower      lower end of each request's prediction (tokens), by position
 upper      upper end of it, at most M − s
+estimates  its middle, rounded up (tokens), by position
 arrived    arrivals by position, in rounds or in seconds, which decide ties
 advice     expected start of each request in the LP relaxation (rounds), by position
 draw       returns a random number in [0, 1)

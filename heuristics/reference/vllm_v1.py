@@ -5,6 +5,7 @@ The policy's docstring and docs/policies.md say what was read in the engine's so
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
@@ -17,16 +18,42 @@ from schedules import Schedule
 
 
 def vllm_v1(
-    instance: Instance, block: int, budget: int, running: int, watermark: float, accounting: str
+    instance: Instance,
+    block: int,
+    budget: int,
+    running: int,
+    watermark: float,
+    accounting: str,
+    victim: str,
 ) -> Schedule:
-    """Serve running requests first, preempting the last; then admit by prompt blocks only."""
+    """Serve running requests first, preempting a victim; then admit by prompt blocks only."""
     worker = _Blocks(instance, (block, budget, running), watermark, accounting)
+    tokens: dict[str, Callable[[Job], int]] = {
+        "fewest-computed": lambda job: job.prompt + job.made,
+        "largest": lambda job: -worker.tokens_next(job),
+    }
+    worker.keeping = tokens.get(victim)
     return replace(worker.serve("vllm-v1"), engine_accounting=worker.engine)
+
+
+def vllm_most_remaining(
+    instance: Instance,
+    estimates: list[int],
+    block: int,
+    budget: int,
+    running: int,
+    watermark: float,
+    accounting: str,
+) -> Schedule:
+    """Serve as vllm-v1, and preempt the largest estimate less the tokens made."""
+    worker = _Blocks(instance, (block, budget, running), watermark, accounting)
+    worker.keeping = lambda job: job.made - estimates[job.position]
+    return replace(worker.serve("vllm-most-remaining"), engine_accounting=worker.engine)
 
 
 def vllm_priority(
     instance: Instance,
-    upper: list[int],
+    estimates: list[int],
     arrived: list[float],
     block: int,
     budget: int,
@@ -34,14 +61,16 @@ def vllm_priority(
     watermark: float,
     accounting: str,
 ) -> Schedule:
-    """Serve by (upper end, arrival, position as a text), and preempt the largest of these."""
+    """Serve by (estimate, arrival, position as a text), and preempt the largest of these."""
     worker = _ByPriority(instance, (block, budget, running), watermark, accounting)
-    worker.places = list(zip(upper, arrived, map(str, range(len(upper))), strict=True))
+    worker.places = list(zip(estimates, arrived, map(str, range(len(estimates))), strict=True))
     return replace(worker.serve("vllm-priority"), engine_accounting=worker.engine)
 
 
 class _Blocks(Worker):
     keeps_tokens = True
+    #: Key of a running request, the smallest to be preempted; None for the last admitted.
+    keeping: Callable[[Job], int] | None = None
 
     def __init__(
         self, instance: Instance, limits: tuple[int, int, int], watermark: float, accounting: str
@@ -67,23 +96,26 @@ class _Blocks(Worker):
     def evict(self) -> None:
         # Step 1: the running requests in order of admission take the blocks of their next token.
         holds = {job.position: self.blocks_of(self.tokens_next(job) - 1) for job in self.running}
-        served = 0
-        while served < len(self.running):
-            job = self.running[served]
-            needed = self.blocks_of(self.tokens_next(job)) - holds[job.position]
-            while sum(holds.values()) + needed > self.blocks:
-                # No block is left: the last is preempted and goes to the head of the queue.
-                last = self.running[-1]
+        for job in list(self.running):
+            while job in self.running:
+                needed = self.blocks_of(self.tokens_next(job))
+                others = [held for position, held in holds.items() if position != job.position]
+                if sum(others) + needed <= self.blocks:
+                    holds[job.position] = needed
+                    break
+                # No block is left: the victim is preempted and goes to the head of the queue.
                 if len(self.running) == 1:
                     raise UnservableError
-                self.stop(last)
-                self.queue.insert(0, last)
-                del holds[last.position]
-                if last is job:
-                    break
-            else:
-                holds[job.position] += needed
-                served += 1
+                victim = self.victim(job)
+                self.stop(victim)
+                self.queue.insert(0, victim)
+                del holds[victim.position]
+
+    def victim(self, job: Job) -> Job:
+        """Return the last admitted, or of the others the last with the smallest key."""
+        if self.keeping is None:
+            return self.running[-1]
+        return min([each for each in self.running[::-1] if each is not job], key=self.keeping)
 
     def admit(self) -> None:
         # Step 2: only in a round without a preemption, from the head of the queue.
@@ -108,7 +140,7 @@ class _Blocks(Worker):
 
 
 class _ByPriority(_Blocks):
-    #: Upper end, arrival and position of each request.
+    #: Estimate, arrival and position of each request.
     places: list[tuple[int, float, str]]
 
     def __init__(self, *limits: Any) -> None:

@@ -41,6 +41,7 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
     "vllm-v1": _ENGINE,
     "vllm-priority": _ENGINE,
+    "vllm-most-remaining": _ENGINE,
     "wait": {"scale": _SCALES},
 }
 
@@ -82,6 +83,7 @@ def twin(
     lower, upper = intervals_of(instance)
     given: dict[str, Any] = {each.name: each.default for each in policies()[name].parameters}
     given |= {"lower": lower, "upper": upper, "advice": advice, "draw": rng.random}
+    given["estimates"] = [-(-sum(ends) // 2) for ends in zip(lower, upper, strict=True)]
     given["arrived"] = [request.arrival for request in instance.requests]
     given["coefficients"] = coefficients
     given["sample"] = lambda n, size: rng.choice(n, size, replace=False, shuffle=False)
