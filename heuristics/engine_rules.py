@@ -271,7 +271,8 @@ class EngineRules(Rules):
     def _admit(self, state: State, budget: int) -> list[int]:
         admitted: list[int] = []
         while self._queue and len(self._running) < self._most:
-            if (request := self._head(state)) is None:
+            request = self._head(state)
+            if request is None:
                 break
             whole = state.prompts[request] + state.kept(request)
             found = self._find(request, whole) if self._caches else 0

@@ -67,6 +67,29 @@ def vllm_priority(
     return replace(worker.serve("vllm-priority"), engine_accounting=worker.engine)
 
 
+def ascend_short_first(
+    instance: Instance,
+    threshold: int,
+    block: int,
+    budget: int,
+    running: int,
+    watermark: float,
+    accounting: str,
+) -> Schedule:
+    """Serve as vllm-v1: preempted requests first, then short prompts, then the others."""
+    worker = _ThreeLanes(instance, (block, budget, running), watermark, accounting)
+    worker.threshold = threshold
+    return replace(worker.serve("ascend-short-first"), engine_accounting=worker.engine)
+
+
+def ascend_lpt(
+    instance: Instance, block: int, budget: int, running: int, watermark: float, accounting: str
+) -> Schedule:
+    """Serve as vllm-v1: one of the first three, then the prompt that fits best."""
+    worker = _OneJob(instance, (block, budget, running), watermark, accounting)
+    return replace(worker.serve("ascend-lpt"), engine_accounting=worker.engine)
+
+
 class _Blocks(Worker):
     keeps_tokens = True
     #: Key of a running request, the smallest to be preempted; None for the last admitted.
@@ -108,8 +131,16 @@ class _Blocks(Worker):
                     raise UnservableError
                 victim = self.victim(job)
                 self.stop(victim)
-                self.queue.insert(0, victim)
+                self.put_back(victim)
                 del holds[victim.position]
+
+    def put_back(self, job: Job) -> None:
+        """Let a preempted request wait."""
+        self.queue.insert(0, job)
+
+    def head(self) -> Job | None:
+        """Return who is next, or None for nobody in this round."""
+        return self.queue[0]
 
     def victim(self, job: Job) -> Job:
         """Return the last admitted, or of the others the last with the smallest key."""
@@ -117,26 +148,84 @@ class _Blocks(Worker):
             return self.running[-1]
         return min([each for each in self.running[::-1] if each is not job], key=self.keeping)
 
+    def free(self) -> int:
+        """Return the blocks that no running request will hold."""
+        return self.blocks - sum(self.blocks_of(self.tokens_next(job)) for job in self.running)
+
     def admit(self) -> None:
         # Step 2: only in a round without a preemption, from the head of the queue.
         if self.evicted_now:
             return
         budget = self.budget - len(self.running)
         while self.queue and len(self.running) < self.most_running:
-            job = self.queue[0]
+            job = self.head()
+            if job is None:
+                break
             prefill = max(1, job.prompt + job.made)
             if prefill > self.budget:
                 raise UnservableError
             if prefill > budget:
                 break
-            used = sum(self.blocks_of(self.tokens_next(other)) for other in self.running)
-            free = self.blocks - used - (self.reserve if self.running else 0)
+            free = self.free() - (self.reserve if self.running else 0)
             if self.blocks_of(self.tokens_next(job)) > free:
                 if not self.running:
                     raise UnservableError
                 break
             self.start(job)
             budget -= prefill
+
+
+class _ThreeLanes(_Blocks):
+    threshold: int
+
+    def head(self) -> Job:
+        lanes: list[list[Job]] = [[], [], []]
+        for job in self.queue:
+            lanes[0 if job.runs else 1 if job.prompt <= self.threshold else 2].append(job)
+        return next(lane for lane in lanes if lane)[0]
+
+
+class _OneJob(_Blocks):
+    def __init__(self, *limits: Any) -> None:
+        super().__init__(*limits)
+        self.buckets: dict[int, list[Job]] = {}
+        self.first: list[Job] = []
+        self.added = 0
+        self.chosen: Job | None = None
+
+    def arrive(self, job: Job) -> None:
+        super().arrive(job)
+        self.buckets.setdefault(job.prompt, []).append(job)
+        self.added += 1
+        if self.added <= 3:
+            self.first.append(job)
+
+    put_back = arrive
+
+    def start(self, job: Job) -> None:
+        super().start(job)
+        self.chosen = None
+        self.buckets[job.prompt].remove(job)
+        if not self.buckets[job.prompt]:
+            del self.buckets[job.prompt]
+        self.first = [each for each in self.first if each is not job]
+        if not self.buckets:
+            self.added = 0
+
+    def head(self) -> Job | None:
+        held = [self.tokens_next(job) for job in self.running]
+        next_blocks = sum(self.blocks_of(each + 1) - self.blocks_of(each) for each in held)
+        room = max(0, self.free() - min(next_blocks + 2, 8)) * self.block
+        if room == 0 and not self.running:
+            raise UnservableError
+        if room == 0:
+            return None
+        if self.chosen is None:
+            waiting = [job for bucket in self.buckets.values() for job in bucket]
+            fits = [prompt for prompt in self.buckets if prompt <= room]
+            best = self.buckets[max(fits) if fits else min(self.buckets)][0]
+            self.chosen = next((job for job in waiting if job in self.first), best)
+        return self.chosen
 
 
 class _ByPriority(_Blocks):

@@ -39,6 +39,8 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     "sglang-ratio": {"conservativeness": (0.0, 0.1, 0.3, 0.5, 1.0, 2.0)},
     **{name: {"factor": _FACTORS} for name in ("srpt", "srpt-predicted", "las")},
     "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
+    "ascend-lpt": _ENGINE,
+    "ascend-short-first": {**_ENGINE, "threshold": (0, 2, 4)},
     "vllm-v1": _ENGINE,
     "vllm-priority": _ENGINE,
     "vllm-most-remaining": _ENGINE,
