@@ -23,7 +23,7 @@ SERVING = (
     "vllm-v1",
     "vllm-v1(block=16)",
     "sglang-ratio",
-    "sglang-ratio(order=spf)",
+    "sglang-ratio(order=shortest-prefill-first)",
     "wait",
     "nested-wait",
 )
