@@ -109,8 +109,8 @@ def solve(
         ``file:PATH``; ``python solve.py --list`` has the names.  ``highs`` runs with the methods of
         ``auto``; ``highs:ilp`` is HiGHS alone on that model.
     time_limit
-        Seconds of wall clock of the method, from the end of its imports; it holds within a tenth
-        and two seconds.
+        Seconds of wall clock for the method, from the end of its imports.  A run ends at most 10 %
+        plus two seconds late.
     memory_limit
         Gigabytes of resident memory of the method's processes together; None for no limit.
     threads

@@ -1,4 +1,4 @@
-"""OR-tools' CP-SAT: incumbents and bounds as they come, one integer bound at the end."""
+"""OR-tools' CP-SAT: schedules and integer bounds during the search, without certificates."""
 
 from __future__ import annotations
 

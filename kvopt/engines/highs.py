@@ -1,4 +1,4 @@
-"""HiGHS on a Pyomo model: the LP relaxation with a certified bound, then the MIP."""
+"""HiGHS on a Pyomo model: the MIP, in large models after a certified bound of the LP relaxation."""
 
 from __future__ import annotations
 

@@ -15,12 +15,16 @@ MAIN_RESULT = "main-result"
 #: Policies of a class in the table, by the place of the class: what knows more comes first.
 MOST = (5, 3, 2)
 _MARKED = (
-    "one with * resumes evicted requests with their tokens. OPT starts them anew, so no bound "
-    "holds (?)."
+    "a policy with * keeps the tokens of evicted requests. The lower bounds exclude such "
+    "schedules, so ? stands for the upper end."
 )
 _GAP = (
-    "(TEL − OPT) / TEL, {over}. The lower end takes the best known schedule for OPT, "
-    "the upper end the best proved lower bound."
+    "(TEL − OPT) / TEL, {over}. Lower end: the best known TEL replaces OPT. Upper end: the best "
+    "lower bound replaces OPT."
+)
+_KNOWS = (
+    "clairvoyant policies know every output, offline policies also all arrivals. Policies with "
+    "predictions know the true outputs where an instance has no predictions."
 )
 
 
@@ -30,10 +34,10 @@ def ranking_table(boards: list[Board]) -> Table:
     lines = pd.concat(chosen).sort_values(["gap_low", "label"], ignore_index=True)
     lines["gap"] = write_column(write_share, lines["gap_low"], lines["gap_high"])
     marked = _MARKED if lines["marked"].any() else ""
-    knows = "clairvoyant policies know every output, offline ones also all arrivals."
+    lines["knows"] = lines["class"] + lines["offline"].map({True: ", offline", False: ""})
     shown = (
         Column("label", "policy", "name", note=marked),
-        Column("knows", "knowledge of outputs", note=knows),
+        Column("knows", "knowledge of outputs", note=_KNOWS),
         Column("gap", "mean gap to OPT", "share", "gap_low", note=_GAP.format(over=boards[0].over)),
     )
     return Table(f"{MAIN_RESULT}-table", "Main result", "", shown, lines)

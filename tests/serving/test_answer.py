@@ -73,7 +73,7 @@ def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
         ("lengths", "svf", "9.100 s", "26.0 %"),
         ("hindsight", "local-search", "9.000 s", "26.8 %"),
     ]
-    last = "No scheduler can be below 8.700 s, so vLLM's leaves at most 29.3 %."
+    last = "No scheduler has a mean below 8.700 s, so none saves more than 29.3 % over vLLM."
     assert _said(found) == last
     lines = str(found).splitlines()
     assert lines[0].split("  ")[0] == "information"
@@ -94,7 +94,7 @@ def test_a_loss_is_no_saving() -> None:
     """Of two classes that are above vLLM's scheduler, and one at it."""
     found = _answer({"vllm-v1": 100, "a-min with bins(100)": 105, "svf": 100}, 90)
     assert [row[3] for row in found.rows()] == ["", "nothing", "nothing"]
-    assert _said(found).endswith("leaves at most 10.0 %.")
+    assert _said(found).endswith("so none saves more than 10.0 % over vLLM.")
 
 
 def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
@@ -102,7 +102,7 @@ def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
     found = _answer({"vllm-v1": 30, "svf": 25}, 24, ROUNDS, covers_kept=False)
     assert found.headers[2] == "mean latency, rounds"
     assert found.rows()[1] == ("lengths", "svf", "2.500", "16.6 %")
-    assert _said(found) == "No scheduler within the problem can be below 2.400."
+    assert _said(found) == "No scheduler within the problem has a mean below 2.400."
 
 
 def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> None:
@@ -116,7 +116,10 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
     found = asked(outcomes, bound=24, optimal=True)
     assert found is not None
     assert found.rows()[2] == ("best known", "svf-first-fit, bound", "2.400", "20.0 %")
-    assert _said(found) == "The best schedule has 2.400, so vLLM's leaves at most 20.0 %."
+    assert (
+        _said(found)
+        == "The best schedule has a mean of 2.400, so none saves more than 20.0 % over vLLM."
+    )
     reached = [*outcomes, *_outcomes({"mc-sf": 24}, 1)]
     assert "best known" not in str(asked(reached, bound=20))
 

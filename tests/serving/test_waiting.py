@@ -106,7 +106,7 @@ def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
     ]
     planned = "Order cannot win anything: no request waits for more than the round planned before."
     assert planned in str(answers[0.1])
-    assert "No scheduler can be below 0.334 s" in str(answers[0.1])
+    assert "No scheduler has a mean below 0.334 s" in str(answers[0.1])
     assert answers[50.0].rows()[1][3] == "35.4 %"
     assert " % of the waiting is while 2 requests run" in str(answers[50.0])
     wishes = replace(wishes, batch_time=read_batch_time(f"{BATCH} with running=2"))
