@@ -130,8 +130,8 @@ def test_the_best_schedule_has_what_a_method_that_reaches_it_has() -> None:
     found = IN_ROUNDS(outcomes, bound=11, requests=3, optimal=True)
     assert found is not None
     assert found.rows()[1][2] == "3.667"
-    assert _said(found).startswith("The best schedule has 3.667,")
-    assert "be below 3.666" in str(IN_ROUNDS(outcomes, bound=11, requests=3))
+    assert _said(found).startswith("The best schedule has a mean of 3.667,")
+    assert "a mean below 3.666" in str(IN_ROUNDS(outcomes, bound=11, requests=3))
 
 
 @pytest.mark.parametrize(
@@ -180,9 +180,9 @@ def test_the_bound_is_never_shown_above_itself(base: int, bound: int, requests: 
     low = min(base, bound)
     outcomes = [MethodTotal("v", "vllm-v1", knowledge("vllm-v1"), base)]
     text = str(IN_ROUNDS(outcomes, bound=low, requests=requests))
-    shown = float(text.partition("be below ")[2].split(",")[0])
+    shown = float(text.partition("mean below ")[2].split(",")[0])
     assert shown <= low / requests
-    share = float(text.partition("at most ")[2].split()[0])
+    share = float(text.partition("more than ")[2].split()[0])
     assert share >= 100 * (base - low) / base - 1e-6
 
 
@@ -192,7 +192,7 @@ def test_what_is_won_is_never_shown_above_itself(base: int, other: int) -> None:
     found = _answer({"vllm-v1": base, "svf": other}, min(base, other))
     saved = found.rows()[-1][3].removesuffix(" %") if found.others else "0"
     low = 0.0 if saved == "nothing" else float(saved)
-    high = float(_said(found).partition("at most ")[2].split()[0])
+    high = float(_said(found).partition("more than ")[2].split()[0])
     won = 100 * max(0, base - other) / base
     assert low <= won + 1e-6 <= high + 2e-6
     assert high - low <= 0.1 + 1e-9
