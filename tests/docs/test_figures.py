@@ -205,11 +205,7 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
         lambda: [node_counting.AT_ONCE_UP_TO],
     ),
     ("docs/solving.md", r"alone up to (\d+) requests", lambda: [auto.BIDIRECTIONAL_UP_TO]),
-    (
-        "docs/solving.md",
-        r"at most (\d+) million steps, .*? at most (\d+) million",
-        _millions_of_steps,
-    ),
+    ("docs/solving.md", r"(\d+) million steps, .*? most (\d+) million", _millions_of_steps),
     ("docs/solving.md", r"From ([\d,]+) columns on", _relaxation_first),
     (
         "docs/solving.md",

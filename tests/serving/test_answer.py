@@ -116,10 +116,8 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
     found = asked(outcomes, bound=24, optimal=True)
     assert found is not None
     assert found.rows()[2] == ("best known", "svf-first-fit, bound", "2.400", "20.0 %")
-    assert (
-        _said(found)
-        == "The best schedule has a mean of 2.400, so none saves more than 20.0 % over vLLM."
-    )
+    last = "The best schedule has a mean of 2.400, so none saves more than 20.0 % over vLLM."
+    assert _said(found) == last
     reached = [*outcomes, *_outcomes({"mc-sf": 24}, 1)]
     assert "best known" not in str(asked(reached, bound=20))
 
