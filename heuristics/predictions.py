@@ -117,7 +117,7 @@ def predict(
 ) -> tuple[Ints, Ints]:
     """Return lower and upper ends of the predictions (tokens, shape (n,)).
 
-    Without a prediction model the instance's own intervals are taken, and where it has none the
+    Without a prediction model the instance's intervals are taken, and where it has none the
     true output.  Values of the model that are left out are its defaults.  No upper end exceeds
     M − s: a request that fits the memory makes no more.  It raises NotApplicableError if the values
     contradict each other, or the interval does not hold the output of a request, which it names.

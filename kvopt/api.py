@@ -1,6 +1,6 @@
 """Functions of the library: read, solve, run, bound, check, compare.
 
-Each method runs in its own process, which is killed at its limits, and its results are checked
+Each method runs in a separate process, which is killed at its limits, and its results are checked
 here.  A crash of an engine becomes a status and does not end the session.
 """
 
@@ -43,7 +43,7 @@ _KINDS: dict[Kind, str] = {
     "auto": "an engine that chooses others",
     "engine": "an engine",
     "policy": "a policy",
-    "file": "a file of your own",
+    "file": "a custom file",
 }
 
 #: Readers of the numbers; the command line has the same.
