@@ -6,7 +6,7 @@ tenth.  Between two waiting requests the factor of the time cancels, so ageing i
 Fixed β, or (Eq. 12) 0.1 for each batch that waits when the request arrives, within 0.1 and 0.5.
 
 Ours: the largest ten of 100 atoms are the tail; a preempted request keeps its score; a prediction
-without a law is uniform on its interval; in rounds τ counts rounds.  The authors' code was read, not
+without a law is uniform on its interval; in rounds τ counts rounds.  Read: the authors' code, not
 the paper's text (Hyzheng-code/TIE ce6ddc4d: ua_score_calculator, ua_predictor, request_queue.py).
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).

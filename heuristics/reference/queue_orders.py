@@ -22,14 +22,12 @@ def tie(
     beta: float,
     gamma: float,
     tau: float,
-    block: int,
-    budget: int,
-    running: int,
+    limits: tuple[int, int, int],
     watermark: float,
     accounting: str,
 ) -> Schedule:
     """By mean and tail of the law, times a factor for the rounds that a request has waited."""
-    worker = _ByTail(instance, (block, budget, running), watermark, accounting)
+    worker = _ByTail(instance, limits, watermark, accounting)
     worker.laws, worker.beta, worker.ageing, worker.scores = laws, beta, (gamma, tau), {}
     return replace(worker.serve("tie"), engine_accounting=worker.engine)
 
@@ -38,14 +36,12 @@ def gamma_boost(
     instance: Instance,
     gamma: float,
     token: float,
-    block: int,
-    budget: int,
-    running: int,
+    limits: tuple[int, int, int],
     watermark: float,
     accounting: str,
 ) -> Schedule:
     """By arrival less the boost of the prefill."""
-    worker = _ByBoost(instance, (block, budget, running), watermark, accounting)
+    worker = _ByBoost(instance, limits, watermark, accounting)
     worker.gamma, worker.token = gamma or 0.01, token or 1
     return replace(worker.serve("gamma-boost"), engine_accounting=worker.engine)
 

@@ -75,10 +75,10 @@ def intervals_of(instance: Instance) -> tuple[list[int], list[int]]:
 
 def _told(instance: Instance, forecast: Forecast) -> dict[str, Any]:
     """Return the estimates after each number of tokens, and the laws, uniform if there are none."""
-    laws = forecast.laws
-    if laws is None:
-        ends = zip(forecast.lower.tolist(), forecast.upper.tolist(), strict=True)
-        laws = [[u + (v - u) * ((i + 0.5) / 100) for i in range(100)] for u, v in ends]
+    ends = zip(forecast.lower.tolist(), forecast.upper.tolist(), strict=True)
+    laws = [[u + (v - u) * ((i + 0.5) / 100) for i in range(100)] for u, v in ends]
+    if forecast.laws is not None:
+        laws = forecast.laws.tolist()
     outputs = enumerate(instance.outputs.tolist())
     estimates = [[forecast.estimate(i, made) for made in range(o)] for i, o in outputs]
     return {"estimates": estimates, "laws": laws}
@@ -103,6 +103,7 @@ def twin(
     given["coefficients"] = coefficients
     given["sample"] = lambda n, size: rng.choice(n, size, replace=False, shuffle=False)
     given |= values or {}
+    given["limits"] = tuple(given.get(each) for each in ("block", "budget", "running"))
     taken = list(inspect.signature(references()[name]).parameters)[1:]
     if "pick" in taken:
         # Ties by one random order.
