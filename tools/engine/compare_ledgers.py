@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from heuristics.policies import vllm_priority, vllm_v1
-from heuristics.policy import Known, NotApplicableError, Rules
+from heuristics.policy import Forecast, Known, NotApplicableError, Rules
 from heuristics.simulator import RunSetting, run_policy
 from instances.instance_files import parse_instance
 from schedules import check_schedule
@@ -64,7 +64,9 @@ def difference(ledger: dict[str, Any]) -> str:
 
     def recorded(known: Known) -> Rules:
         """Return the rules, which count preemptions of requests that end all the same, too."""
-        rules: Any = policy.rules(known)
+        # The recorder gave the engine the upper end as priority.
+        told = Forecast(known.lower, known.upper, known.upper)
+        rules: Any = policy.rules(replace(known, forecast=told))
         preempt = rules._preempt
 
         def count(state: Any, request: int) -> None:
