@@ -35,7 +35,7 @@ class RemainingWork:
 
     def __init__(self, known: Known, believed: Ints, *, falls: bool = False) -> None:
         self._prompts: list[int] = known.prompts.tolist()
-        self._believed: list[int] = believed.tolist()
+        self.believed: list[int] = believed.tolist()
         #: True where the key of a running request never rises.
         self.falls = falls
         self._time = partial(machine_time, known.batch_time, known.memory)
@@ -52,7 +52,7 @@ class RemainingWork:
 
     def left(self, request: int, made: int) -> int:
         """Return how many tokens a request is believed to make yet, at least one."""
-        return max(self._believed[request] - made, 1)
+        return max(self.believed[request] - made, 1)
 
 
 class PreemptiveRules(LookAheadAdmission):

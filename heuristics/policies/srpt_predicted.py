@@ -1,21 +1,33 @@
-"""Shortest remaining processing time by predictions, the middle of each interval (ours).
+"""Shortest remaining processing time by predicted outputs, refreshed as tokens are made (ours).
 
-The rules of ``srpt``, with the middle of the prediction, rounded up, for the true output.  A
+The rules of ``srpt``, with estimates for the true outputs.  A running request has the estimate that
+its tokens give in this round, an evicted one keeps its last, as TRAIL does (arXiv 2410.01035).  A
 request that has made as many tokens is believed to make one more.
 
 Reference: ``heuristics/reference/srpt.py``.
 """
 
-from heuristics.policy import Known, RoundPolicy, Rules
+from heuristics.policy import Known, RoundPolicy, State
 from heuristics.preemptive_exchange import FACTOR, PreemptiveRules, RemainingWork
 
 
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    middle = (known.lower + known.upper + 1) // 2
-    return PreemptiveRules(known, RemainingWork(known, middle))
+class _RefreshedRules(PreemptiveRules):
+    def __init__(self, known: Known) -> None:
+        super().__init__(known, RemainingWork(known, known.estimates))
+
+    def evict(self, state: State) -> list[int]:
+        for request in state.starts:
+            if (estimate := state.estimate(request)) != self._work.believed[request]:
+                self._work.believed[request] = estimate
+                self._ends.remove(request)
+                self._run(state, request, state.made(request))
+        return super().evict(state)
 
 
 POLICY = RoundPolicy(
-    "srpt-predicted", clairvoyant=False, keeps_tokens=True, parameters=(FACTOR,), rules=rules
+    "srpt-predicted",
+    clairvoyant=False,
+    keeps_tokens=True,
+    parameters=(FACTOR,),
+    rules=_RefreshedRules,
 )

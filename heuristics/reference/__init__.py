@@ -12,8 +12,10 @@ each policy against its twin.  Arguments that are not parameters of the policy:
 ========== ===========================================================================
 lower      lower end of each request's prediction (tokens), by position
 upper      upper end of it, at most M − s
-estimates  its middle, rounded up (tokens), by position
+estimates  the output (tokens) expected after 0, 1, 2 ... tokens made, by position
+laws       100 equally likely outputs each, in order, by position
 arrived    arrivals by position, in rounds or in seconds, which decide ties
+limits     tokens of a block, budget and most running requests of an engine
 advice     expected start of each request in the LP relaxation (rounds), by position
 draw       returns a random number in [0, 1)
 pick       chooses one of several positions

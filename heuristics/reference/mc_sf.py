@@ -7,9 +7,10 @@ arrivals over time exceeds the memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from heuristics.reference.h_sf import largest_batches
 from heuristics.reference.tokens_held import outputs_of, within_at_ends
 from instances import Instance, Request
 from schedules import Schedule, make_schedule
@@ -45,6 +46,12 @@ def in_order(
         p |= dict.fromkeys(U, t)  # 9: process the requests in S(t) ∪ U(t)
         t += 1
     return [p[i] for i in range(n)]
+
+
+def mc_sf_predicted(instance: Instance, upper: Sequence[int], arrived: Sequence[float]) -> Schedule:
+    """MC-SF with over-estimates for the outputs, in line 3 and in (5) (J2 v5)."""
+    order = sorted(range(len(instance)), key=lambda i: (upper[i], arrived[i], i))
+    return make_schedule(instance, largest_batches(instance, order, upper), "mc-sf-predicted")
 
 
 def mc_sf_total(instance: Instance) -> Schedule:

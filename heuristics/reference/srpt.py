@@ -47,39 +47,42 @@ def swf(instance: Instance, coefficients: Coefficients = UNIT) -> Schedule:
 
 def srpt(instance: Instance, factor: float, coefficients: Coefficients = UNIT) -> Schedule:
     """By the work that is left."""
-    outputs = [request.output for request in instance.requests]
+    outputs = [[request.output] * request.output for request in instance.requests]
     return _Preemptive(instance, outputs, factor, coefficients).serve("srpt")
 
 
 def srpt_predicted(
     instance: Instance,
-    lower: Sequence[int],
-    upper: Sequence[int],
+    estimates: Sequence[Sequence[int]],
     factor: float,
     coefficients: Coefficients = UNIT,
 ) -> Schedule:
-    """By the work that is left if each output is in the middle of its prediction."""
-    middle = [low + -((low - high) // 2) for low, high in zip(lower, upper, strict=True)]
-    return _Preemptive(instance, middle, factor, coefficients).serve("srpt-predicted")
+    """By the work that is left if each output is its estimate after the tokens made so far."""
+    return _Preemptive(instance, estimates, factor, coefficients).serve("srpt-predicted")
 
 
 def las(instance: Instance, factor: float, coefficients: Coefficients = UNIT) -> Schedule:
     """By the work that was done."""
-    return _Attained(instance, [0] * len(instance), factor, coefficients).serve("las")
+    nothing = [[0] * request.output for request in instance.requests]
+    return _Attained(instance, nothing, factor, coefficients).serve("las")
 
 
 class _Preemptive(Worker):
     keeps_tokens = True
 
     def __init__(
-        self, instance: Instance, believed: Sequence[int], factor: float, coefficients: Coefficients
+        self,
+        instance: Instance,
+        estimates: Sequence[Sequence[int]],
+        factor: float,
+        coefficients: Coefficients,
     ) -> None:
         super().__init__(instance)
-        self.believed = believed
+        self.estimates = estimates
         self.factor, self.coefficients = Fraction(str(factor)), coefficients
 
     def left(self, job: Job) -> int:
-        return max(1, self.believed[job.position] - job.made)
+        return max(1, self.estimates[job.position][job.made] - job.made)
 
     def key_waiting(self, job: Job) -> Fraction:
         return self.work(job, job.made, self.left(job), new=True)

@@ -38,7 +38,7 @@ def vllm_v1(
 
 def vllm_most_remaining(
     instance: Instance,
-    estimates: list[int],
+    estimates: list[list[int]],
     block: int,
     budget: int,
     running: int,
@@ -47,13 +47,13 @@ def vllm_most_remaining(
 ) -> Schedule:
     """Serve as vllm-v1, and preempt the largest estimate less the tokens made."""
     worker = _Blocks(instance, (block, budget, running), watermark, accounting)
-    worker.keeping = lambda job: job.made - estimates[job.position]
+    worker.keeping = lambda job: job.made - estimates[job.position][job.made]
     return replace(worker.serve("vllm-most-remaining"), engine_accounting=worker.engine)
 
 
 def vllm_priority(
     instance: Instance,
-    estimates: list[int],
+    estimates: list[list[int]],
     arrived: list[float],
     block: int,
     budget: int,
@@ -63,7 +63,8 @@ def vllm_priority(
 ) -> Schedule:
     """Serve by (estimate, arrival, position as a text), and preempt the largest of these."""
     worker = _ByPriority(instance, (block, budget, running), watermark, accounting)
-    worker.places = list(zip(estimates, arrived, map(str, range(len(estimates))), strict=True))
+    first = [each[0] for each in estimates]
+    worker.places = list(zip(first, arrived, map(str, range(len(first))), strict=True))
     return replace(worker.serve("vllm-priority"), engine_accounting=worker.engine)
 
 

@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
-from heuristics.policy import UNIT_ROUND, Choice
+from heuristics.policy import UNIT_ROUND, Choice, Forecast
 from heuristics.policy_registry import policies
 from heuristics.reference import references
 from heuristics.simulator import policy_generator
@@ -36,9 +37,12 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     "alpha-beta": {"alpha": SHARES, "beta": (0.2, 0.5, 0.9, 1.0), "stall": ("no",)},
     "local-search": {"moves": (5,)},
     "nested-wait": {"segment": range(1, 7), "scale": _SCALES},
+    "gamma-boost": _ENGINE | {"gamma": (0, 0.1, 1.0), "token": (0, 0.3)},
     "sglang-ratio": {"conservativeness": (0.0, 0.1, 0.3, 0.5, 1.0, 2.0)},
     **{name: {"factor": _FACTORS} for name in ("srpt", "srpt-predicted", "las")},
     "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
+    # No two scores fall to the same number within the arrivals that are drawn.
+    "tie": _ENGINE | {"beta": (0.0, 0.1, 3.0), "gamma": (0.9, 0.618034, 1.0), "tau": (2.7, 30.0)},
     "ascend-lpt": _ENGINE,
     "ascend-short-first": {**_ENGINE, "threshold": (0, 2, 4)},
     "vllm-v1": _ENGINE,
@@ -72,6 +76,17 @@ def intervals_of(instance: Instance) -> tuple[list[int], list[int]]:
     )
 
 
+def _told(instance: Instance, forecast: Forecast) -> dict[str, Any]:
+    """Return the estimates after each number of tokens, and the laws, uniform if there are none."""
+    ends = zip(forecast.lower.tolist(), forecast.upper.tolist(), strict=True)
+    laws = [[u + (v - u) * ((i + 0.5) / 100) for i in range(100)] for u, v in ends]
+    if forecast.laws is not None:
+        laws = forecast.laws.tolist()
+    outputs = enumerate(instance.outputs.tolist())
+    estimates = [[forecast.estimate(i, made) for made in range(o)] for i, o in outputs]
+    return {"estimates": estimates, "laws": laws}
+
+
 def twin(
     name: str,
     instance: Instance,
@@ -79,17 +94,19 @@ def twin(
     seed: int = 0,
     advice: Sequence[float] = (),
     coefficients: tuple[int, ...] = UNIT_ROUND.coefficients,
+    forecast: Forecast | None = None,
 ) -> Schedule:
     """Return the schedule of a policy's transcription, with the policy's own draws."""
     rng = policy_generator(seed)
     lower, upper = intervals_of(instance)
     given: dict[str, Any] = {each.name: each.default for each in policies()[name].parameters}
     given |= {"lower": lower, "upper": upper, "advice": advice, "draw": rng.random}
-    given["estimates"] = [-(-sum(ends) // 2) for ends in zip(lower, upper, strict=True)]
+    given |= _told(instance, forecast or Forecast(np.array(lower), np.array(upper)))
     given["arrived"] = [request.arrival for request in instance.requests]
     given["coefficients"] = coefficients
     given["sample"] = lambda n, size: rng.choice(n, size, replace=False, shuffle=False)
     given |= values or {}
+    given["limits"] = tuple(given.get(each) for each in ("block", "budget", "running"))
     taken = list(inspect.signature(references()[name]).parameters)[1:]
     if "pick" in taken:
         # Ties by one random order.

@@ -1,4 +1,4 @@
-"""vLLM's policies against ledgers of vLLM's own scheduler, step by step.
+"""vLLM's policies against ledgers of vLLM's scheduler, step by step.
 
 ``python -m tools.engine.compare_ledgers LEDGER...`` reads files of the format ``vllm-ledger/1``,
 one JSON object or one a line, and runs ``vllm-v1`` or ``vllm-priority`` with the limits that each

@@ -1,0 +1,57 @@
+"""γ-boost: arrival less a boost for little work, in vLLM's engine (UniBoost, arXiv 2606.18431).
+
+The step of ``vllm-v1``, except that the queue is in order of a − b(w), with a the arrival, w the
+work that a request needs before its next token, and b(w) = ln(1/(1 − exp(−γw)))/γ.  A large γ means
+the order of arrival, a small one the least work.  Nothing of outputs is used.
+
+As in the author's code (yl3469/sglang 9979a9ac, schedule_policy.py) w is a time for each token of
+the prompt and of the kept output; the paper's w is the service received.  Ours: vLLM's admission, a
+token at least, and the defaults in rounds.  Not built, since no text at hand defines it: the
+choice of who is swapped out, the hysteresis, and the fit of γ.  Guarantee: none is claimed.  It
+always ends.  Proof: docs/proofs/termination.md (P11).
+
+Reference: ``heuristics/reference/queue_orders.py``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from math import expm1, log
+
+from heuristics.policies.vllm_v1 import PARAMETERS, EngineRules
+from heuristics.policy import Known, Parameter, RoundPolicy, State
+
+
+class _BoostRules(EngineRules):
+    name = "gamma-boost"
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
+        timed = known.ticks > 1
+        self._gamma = known.values["gamma"] or (10.0 if timed else 0.01)
+        self._token = known.values["token"] or (64e-6 if timed else 1.0)
+        self._ticks, self._arrivals = known.ticks, known.arrivals.tolist()
+
+    def _admit(self, state: State, budget: int) -> list[int]:
+        def key(request: int) -> tuple[float, int, int]:
+            work = self._token * max(1, state.prompts[request] + state.kept(request))
+            arrival = self._arrivals[request]
+            boost = -log(-expm1(-self._gamma * work)) / self._gamma
+            return arrival / self._ticks - boost, arrival, request
+
+        self._queue = deque(sorted(self._queue, key=key))
+        return super()._admit(state, budget)
+
+
+POLICY = RoundPolicy(
+    "gamma-boost",
+    clairvoyant=False,
+    blind=True,
+    keeps_tokens=True,
+    parameters=(
+        Parameter("gamma", 0, 0, 1e6, "of the boost (0: 10 a second, 0.01 a round)"),
+        Parameter("token", 0, 0, 1e6, "seconds or rounds of a token's work (0: 64 µs, 1 round)"),
+        *PARAMETERS,
+    ),
+    rules=_BoostRules,
+)

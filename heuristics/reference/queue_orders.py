@@ -1,0 +1,83 @@
+"""vLLM's steps with another order of the queue, in unit rounds: TIE and γ-boost.
+
+The docstrings of the policies say what was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import exp, log
+from statistics import fmean
+
+from heuristics.reference.round_worker import Job
+from heuristics.reference.vllm_v1 import _Blocks
+from instances import Instance
+from schedules import Schedule
+
+
+def tie(
+    instance: Instance,
+    laws: Sequence[Sequence[float]],
+    beta: float,
+    gamma: float,
+    tau: float,
+    limits: tuple[int, int, int],
+    watermark: float,
+    accounting: str,
+) -> Schedule:
+    """By mean and tail of the law, times a factor for the rounds that a request has waited."""
+    worker = _ByTail(instance, limits, watermark, accounting)
+    worker.laws, worker.beta, worker.ageing, worker.scores = laws, beta, (gamma, tau), {}
+    return replace(worker.serve("tie"), engine_accounting=worker.engine)
+
+
+def gamma_boost(
+    instance: Instance,
+    gamma: float,
+    token: float,
+    limits: tuple[int, int, int],
+    watermark: float,
+    accounting: str,
+) -> Schedule:
+    """By arrival less the boost of the prefill."""
+    worker = _ByBoost(instance, limits, watermark, accounting)
+    worker.gamma, worker.token = gamma or 0.01, token or 1
+    return replace(worker.serve("gamma-boost"), engine_accounting=worker.engine)
+
+
+class _Ordered(_Blocks):
+    def key(self, job: Job) -> float:
+        raise NotImplementedError
+
+    def admit(self) -> None:
+        self.queue.sort(key=lambda job: (self.key(job), job.arrival, job.position))
+        super().admit()
+
+
+class _ByTail(_Ordered):
+    laws: Sequence[Sequence[float]]
+    beta: float
+    #: Factor, and the rounds that it counts for.
+    ageing: tuple[float, float]
+    scores: dict[int, int]
+
+    def arrive(self, job: Job) -> None:
+        super().arrive(job)
+        law, batches = self.laws[job.position], len(self.queue) / self.most_running
+        beta = self.beta or min(0.5, max(0.1, 0.1 * batches))
+        self.scores[job.position] = max(1, round(fmean(law) + beta * fmean(law[90:])))
+
+    def key(self, job: Job) -> float:
+        factor, rounds = self.ageing
+        waited = self.now - job.arrival
+        return float(self.scores[job.position] * factor ** (waited / rounds))
+
+
+class _ByBoost(_Ordered):
+    gamma: float
+    token: float
+
+    def key(self, job: Job) -> float:
+        work = self.token * max(1, job.prompt + job.made)
+        return job.arrival - log(1 / (1 - exp(-self.gamma * work))) / self.gamma
