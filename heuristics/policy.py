@@ -198,6 +198,8 @@ class State(Protocol):
 
     now: int
     """The round that is being decided."""
+    time: int
+    """When it begins: rounds, or nanoseconds in real time."""
     memory: int
     """M, tokens."""
     starts: dict[int, int]

@@ -74,6 +74,7 @@ class _State:
     prompts: Sequence[int]
     predicted: Callable[[int, int], int] | None = None
     now: int = 0
+    time: int = 0
     starts: dict[int, int] = field(default_factory=dict)
     tokens_next: int = 0
     kept_tokens: dict[int, int] = field(default_factory=dict)
@@ -167,6 +168,7 @@ class _Run:
             self.rules.arrive(request)
         if not self.unfinished:
             return
+        self.state.time = self.time
         self._evict()
         if self.state.tokens_next > self.state.memory:
             # The rules stall: time passes without progress.

@@ -15,10 +15,9 @@ Reference: ``heuristics/reference/queue_orders.py``.
 
 from __future__ import annotations
 
-from collections import deque
 from math import expm1, log
 
-from heuristics.policies.vllm_v1 import PARAMETERS, EngineRules
+from heuristics.engine_rules import PARAMETERS, EngineRules
 from heuristics.policy import Known, Parameter, RoundPolicy, State
 
 
@@ -39,7 +38,7 @@ class _BoostRules(EngineRules):
             boost = -log(-expm1(-self._gamma * work)) / self._gamma
             return arrival / self._ticks - boost, arrival, request
 
-        self._queue = deque(sorted(self._queue, key=key))
+        self._queue = sorted((key(request), request) for _, request in self._queue)
         return super()._admit(state, budget)
 
 

@@ -16,11 +16,11 @@ Reference: ``heuristics/reference/queue_orders.py``.
 
 from __future__ import annotations
 
-from collections import deque
 from math import fsum, log
+from typing import Any
 
-from heuristics.policies.vllm_v1 import PARAMETERS, EngineRules
-from heuristics.policy import ATOMS, Known, Parameter, RoundPolicy, State
+from heuristics.engine_rules import PARAMETERS, EngineRules
+from heuristics.policy import ATOMS, Known, Parameter, RoundPolicy
 
 
 class _TailRules(EngineRules):
@@ -44,9 +44,9 @@ class _TailRules(EngineRules):
         score = max(1, round(fsum(law) / ATOMS + beta * (fsum(law[-tail:]) / tail)))
         self._keys[request] = (log(score) + arrival * self._ageing, arrival, request)
 
-    def _admit(self, state: State, budget: int) -> list[int]:
-        self._queue = deque(sorted(self._queue, key=self._keys.__getitem__))
-        return super()._admit(state, budget)
+    def _place(self, request: int, preempted: bool) -> tuple[Any, ...]:
+        del preempted
+        return self._keys[request]
 
 
 POLICY = RoundPolicy(
