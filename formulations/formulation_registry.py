@@ -53,7 +53,7 @@ class Formulation:
     The ``kind`` is ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows),
     ``cp``, ``search`` (a search of kvopt) or ``bound`` (a bound without a model of the whole).
     ``options`` are in the order of the declaration; an integer program has ``relaxed``, too.
-    ``strengthened`` builds it where one of its own options is on, if that has a separate file.
+    ``strengthened`` builds it where one of its options is on, if that has a separate file.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Formulation:
         return self.strengthened if on and self.strengthened else self
 
     def arguments(self, values: Mapping[str, bool | int | float]) -> dict[str, Any]:
-        """Return the keyword argument ``options``, given its own options that are no defaults."""
+        """Return the keyword argument ``options``, given its options that are no defaults."""
         kind = self.built(values).declared.options
         return {} if kind is None else {"options": kind(**values)}
 

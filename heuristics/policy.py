@@ -295,7 +295,7 @@ class Policy:
     blind: bool = field(default=False, kw_only=True)
     """True where it uses nothing of the outputs, not even their prediction intervals."""
     warm_up: Callable[[], None] | None = field(default=None, kw_only=True)
-    """Compiles its own kernels, beyond those of the simulator, before its clock starts."""
+    """Compiles kernels, beyond those of the simulator, before its clock starts."""
     parameters: tuple[Parameter | Choice, ...] = field(default=(), kw_only=True)
     """Options on the command line."""
     guarantees: tuple[Guarantee, ...] = field(default=(), kw_only=True)

@@ -209,7 +209,7 @@ def predict(
 ) -> Forecast:
     """Return the predictions of all outputs.
 
-    Without a prediction model the instance's own intervals are taken, and where it has none the
+    Without a prediction model the instance's intervals are taken, and where it has none the
     true output.  Values of the model that are left out are its defaults.  No upper end, estimate or
     atom of a law exceeds M − s: a request that fits the memory makes no more.  It raises
     NotApplicableError if the values contradict each other, or the interval does not hold the output

@@ -47,7 +47,7 @@ class RunSetting:
     """The policy's parameters; defaults where left out."""
     prediction: PredictionModel | None = None
     prediction_values: Values | None = None
-    """The prediction model, None for the instance's own intervals (exact where it has none)."""
+    """The prediction model, None for the instance's intervals (exact where it has none)."""
     seed: int = 0
     """Seed of the policy's and the prediction's draws."""
     advice: NDArray[np.float64] | None = None

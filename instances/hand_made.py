@@ -60,7 +60,7 @@ _ROWS: list[_Row] = [
 
 
 def hand_made_instances() -> list[Instance]:
-    """Return the hand-made instances; those with ids or predictions of their own come last."""
+    """Return the hand-made instances; those with custom ids or predictions come last."""
     plain = [
         _tiny(name, memory, numbered(rows), f"hand-made: {about}")
         for name, memory, rows, about in _ROWS

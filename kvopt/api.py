@@ -1,6 +1,6 @@
 """Functions of the library: read, solve, run, bound, check, compare.
 
-Each method runs in its own process, which is killed at its limits, and its results are checked
+Each method runs in a separate process, which is killed at its limits, and its results are checked
 here.  A crash of an engine becomes a status and does not end the session.
 """
 
@@ -43,7 +43,7 @@ _KINDS: dict[Kind, str] = {
     "auto": "an engine that chooses others",
     "engine": "an engine",
     "policy": "a policy",
-    "file": "a file of your own",
+    "file": "a custom file",
 }
 
 #: Readers of the numbers; the command line has the same.
@@ -109,8 +109,8 @@ def solve(
         ``file:PATH``; ``python solve.py --list`` has the names.  ``highs`` runs with the methods of
         ``auto``; ``highs:ilp`` is HiGHS alone on that model.
     time_limit
-        Seconds of wall clock of the method, from the end of its imports; it holds within a tenth
-        and two seconds.
+        Seconds of wall clock for the method, from the end of its imports.  A run ends at most 10 %
+        plus two seconds late.
     memory_limit
         Gigabytes of resident memory of the method's processes together; None for no limit.
     threads

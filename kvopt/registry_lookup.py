@@ -29,11 +29,11 @@ class RegisteredValues:
     certified: int | None = None
 
     def __str__(self) -> str:
-        """Return text as ``1234 (optimal)`` or ``1234, bound 1200``."""
+        """Return text as ``TEL 1234 (optimal)`` or ``TEL 1234, bound 1200``."""
         if self.upper == self.lower:
-            return f"{self.upper} ({self.reason})"
-        note = f" (solver-reported; certified {self.certified})" if self.certified else ""
-        return f"{self.upper}, bound {self.lower}{note}"
+            return f"TEL {self.upper} ({self.reason})"
+        note = f" (solver-reported), {self.certified} (certified)" if self.certified else ""
+        return f"TEL {self.upper}, bound {self.lower}{note}"
 
     def gap(self, tel: int) -> float:
         """Return the gap of a TEL to UB in percent, negative for a schedule that is better."""
@@ -41,9 +41,9 @@ class RegisteredValues:
 
     def compared(self, tel: int, bound: int | None) -> str:
         """Return the gaps of a TEL to both values as text, and which value is beaten."""
-        parts = [f"{self.gap(tel):.3f} %"]
+        parts = [f"{self.gap(tel):.3f} % to the TEL"]
         if self.lower < self.upper:
-            parts.append(f"to its bound {100 * gap(tel, self.lower):.3f} %")
+            parts.append(f"{100 * gap(tel, self.lower):.3f} % to the bound")
         if tel < self.upper:
             parts.append("a better schedule")
         if bound is not None and self.lower < bound <= tel:

@@ -50,7 +50,7 @@ class Result(TimedRun):
 
     @property
     def named(self) -> str:
-        """The method's name in the summary; a custom method has its own."""
+        """The method's name in the summary; a custom method states one."""
         return shown_method(self.method, self.record.own_name)
 
     @cached_property

@@ -70,7 +70,7 @@ class ProgressLines:
         now, state = time.monotonic(), snapshot.state
         if snapshot.compiling:
             self._line.leave()
-            self._last = now  # compiling has its own line
+            self._last = now  # compiling has a separate line
         self._compiling(snapshot)
         tel = _tel(state)
         improved = tel is not None and (tel, state.lower_bound) != self._shown

@@ -90,7 +90,7 @@ def _of_bounds(result: Result) -> Iterator[SummaryLine]:
         yield "best known", str(best)
         # A schedule that keeps tokens solves an easier problem.
         if result.tel is not None and result.bounded:
-            yield "gap to best", best.compared(result.tel, result.bound)
+            yield "gap to these", best.compared(result.tel, result.bound)
     if record.relaxation is not None:
         yield "LP relaxation", f"{record.relaxation:.6f}"
 
@@ -122,7 +122,7 @@ def _answered(result: Result) -> Iterator[SummaryLine]:
     """Yield the line with the answer, and the line with its policies that were not run."""
     answer = answer_of(result)
     if answer is not None:
-        yield "answer", str(answer)
+        yield "answer", f"the best method by information about the outputs:\n{answer}"
         names = ", ".join(result.unrun)
         if names:
             yield "not run", f"{names} to the end, for the answer; see --time-limit, --policy NAME"

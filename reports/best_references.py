@@ -81,7 +81,7 @@ def find_references(rows: pd.DataFrame, found: Mapping[str, InstanceStatements])
 
 
 def _line(case: InstanceStatements) -> dict[str, Any]:
-    # The rows' own comes first among equals.
+    # The rows' reference comes first among equals.
     upper, lower, certified = (
         take(filter(None, (own, case.of_registry(side))), key=attrgetter("value"), default=None)
         for side, own, take in (

@@ -77,7 +77,7 @@ def primal_steps(incumbents: pd.DataFrame, references: pd.Series) -> pd.DataFram
 
 
 def primal_dual_steps(incumbents: pd.DataFrame, bounds: pd.DataFrame) -> pd.DataFrame:
-    """Return when (UB - LB) / UB of a run's own values changes, as columns run, seconds, gap.
+    """Return when (UB - LB) / UB of a run's values changes, as columns run, seconds, gap.
 
     The gap is 1 while either is missing.
     """

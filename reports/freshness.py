@@ -21,8 +21,7 @@ from reports.verdict_sentences import RowName, Sentence
 from support.message_text import one_line, plural
 from support.usage_errors import complain
 
-_OLDER = "before the last change of the method's code"
-_STATED = re.compile(rf"^(?:All|([\d,]+) of) .* computed (?:by the present code|{_OLDER})\.", re.M)
+_STATED = re.compile(r"^(?:All|([\d,]+) of) .* used (?:the present|an older) version of", re.M)
 _DAY = re.compile(r"\d{4}-\d\d-\d\dT")
 #: Most commits, machines and versions that are named; the other ones are counted.
 _MOST = 3
@@ -33,12 +32,12 @@ def origin_text(rows: pd.DataFrame, stale: int) -> str:
     return f"## Rows\n\n{age_text(len(rows), stale)}\n\n{sentence_text(origin(rows))}\n"
 
 
-def age_text(total: int, stale: int, what: str = "row") -> str:
+def age_text(total: int, stale: int, what: str = "run") -> str:
     """Return how many of all are stale, as a sentence that :func:`stated` reads."""
-    verb = "was" if (stale or total) == 1 else "were"
+    code = f"version of {'its' if (stale or total) == 1 else 'their'} method's code"
     if not stale:
-        return f"All {plural(total, what)} {verb} computed by the present code."
-    return f"{stale:,} of {plural(total, what)} {verb} computed {_OLDER}."
+        return f"All {plural(total, what)} used the present {code}."
+    return f"{stale:,} of {plural(total, what)} used an older {code}; new runs may differ."
 
 
 def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:

@@ -53,7 +53,7 @@ class EngineGaps:
     """Runs of engines and the changes of their gaps, as columns run, seconds, gap.
 
     The runs have primal_integral and primal_dual_integral (seconds), where any has a trace.
-    ``primal`` is the gap to OPT or else the best known TEL, ``primal_dual`` to a run's own bound.
+    ``primal`` is the gap to OPT or else the best known TEL, ``primal_dual`` to the run's bound.
     """
 
     runs: pd.DataFrame

@@ -177,7 +177,7 @@ def is_bound_believed(
     """Return whether the bound of a run counts; of one caught at something wrong it does not.
 
     A wrong file is not the run's fault.  ``source`` is what the bound rests on; ``word`` says
-    whether the method's own report counts, ``proved`` whether integers prove it (None: nobody
+    whether the method's report counts, ``proved`` whether integers prove it (None: nobody
     looked).
     """
     if status == "refused":
@@ -218,7 +218,7 @@ def contradictions(
 
 
 def own_contradiction(upper: int | None, lower: int | None, source: str) -> str:
-    """Return one line if the bound of a run exceeds its own checked TEL, else nothing."""
+    """Return one line if the bound of a run exceeds its checked TEL, else nothing."""
     if upper is None or lower is None or lower <= upper:
         return ""
     return f"lower bound {lower} ({source}) exceeds the run's own checked TEL, {upper}"

@@ -36,7 +36,7 @@ from support.json_files import write_bytes
 from support.message_text import cut_middle
 from support.output_checks import PICTURES
 
-#: Up to this many requests each has a colour of its own; above, requests of like length share one.
+#: Up to this many requests each has a separate colour; above, requests of like length share one.
 FEW_REQUESTS = 12
 #: Most columns that are drawn; longer horizons are resampled.  The axes are about as wide.
 COLUMNS = 1300
@@ -347,7 +347,7 @@ def _add_frame(axes: Any, instance: Instance, stack: _Stack) -> None:
 
 
 def _draw_few(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> tuple[str, _Key]:
-    """Draw each request in a colour of its own, with its id inside, and return what has no room."""
+    """Draw each request in a separate colour, with its id inside, and return what has no room."""
     palette = sns.color_palette("Set3", FEW_REQUESTS)
     colours = {f"id {each.id}": c for each, c in zip(instance.requests, palette, strict=False)}
     names = [f"id {instance.requests[area.holding.position].id}" for area in stack.areas]

@@ -99,12 +99,11 @@ class Answer:
             # Rounded down: no scheduler is below.  The best schedule has a mean as the methods.
             thousandths = self.bound * 1000 // (self.requests * self.unit.ticks)
             shown = f"{thousandths // 1000}.{thousandths % 1000:03}{self.unit.symbol}"
-            best = f"The best schedule{about} has {self._mean(self.bound)}"
-            yield best if self.optimal else f"No scheduler{about} can be below {shown}", False
+            best = f"The best schedule{about} has a mean of {self._mean(self.bound)}"
+            yield best if self.optimal else f"No scheduler{about} has a mean below {shown}", False
             if self.left is not None:
-                yield ", so ", False
-                yield ("vLLM's" if self._vllm else self.base.label), not self._vllm
-                yield f" leaves at most {percent_left(self.left)} %", False
+                yield f", so none saves more than {percent_left(self.left)} % over ", False
+                yield ("vLLM" if self._vllm else self.base.label), not self._vllm
             yield ".", False
         for more in filter(None, (self.base.binding, self.few)):
             yield f"  {more[0].upper()}{more[1:]}.", False

@@ -55,7 +55,7 @@ def describe_limits(model: BatchTime) -> str:
 
 
 def with_limits(wished: BatchTime | None, report: TraceReport | None) -> BatchTime:
-    """Return a batch time, or the default, with the trace's limits unless it has its own."""
+    """Return a batch time, or the default, with the trace's limits unless it states limits."""
     model = wished or read_batch_time(DEFAULT)
     if report is None or model.gpu or model.running or model.budget:
         return model

@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from kvopt.store import Store
 
 #: Schedulers that bounds in seconds cover.
-_COVERED = (
-    "every scheduler on one worker that makes one token of a request a round, clairvoyant ones too"
-)
-_KEPT = ", also where tokens are kept over evictions"
+_COVERED = "one worker, one token per request and round; clairvoyant schedulers included"
+_KEPT = "; kept tokens after evictions included"
 _PAGE = "docs/bounds_in_seconds.md"
 
 

@@ -27,7 +27,7 @@ def calibrated(
     """Return the batch time that is fitted to some of the requests, on simulated rounds.
 
     Rounds depend on their lengths, so both are found in turns.  The result is the batch time with
-    the least squared relative error on its own rounds.
+    the least squared relative error on its rounds.
     """
     seconds = (measured.latencies - measured.first_tokens) / NANOSECONDS
     some = fitted & (seconds > 0) & (instance.outputs > 1)

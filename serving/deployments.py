@@ -11,7 +11,7 @@ them with five published factors:
 - prompts are computed at 0.7 of the GPU's operations a second, as in the profiles of Llama-2-70B
   on two A100 (``llama2-70b-2xa100``: 0.72).
 
-Tensor parallelism divides all but the layers' and the round's own time.  Its communication, and
+Tensor parallelism divides all but the layers' and the round's time.  Its communication, and
 memory for activations, are left out, so the memory is a few percent more than vLLM states at its
 start (``GPU KV cache size``).  docs/gpus.md compares the result with measured rounds.
 """

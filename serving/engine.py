@@ -86,9 +86,9 @@ def _bound(task: Task, batch_time: BatchTime, report: EventReport, end: float) -
         bound = least // len(instance) // 10**6 / 1000  # rounded down
         report.note(
             f"{FEW} {running:,} requests at a time, vLLM's limit, is below "
-            f"{bound:.3f} s a request: of vllm-v1's "
-            f"{instance.unit.mean(few.tel, len(instance))} order leaves at most "
-            f"{math.ceil(1000 * gap(few.tel, least)) / 10:.1f} %, the rest is left by that limit"
+            f"{bound:.3f} s a request: order saves at most "
+            f"{math.ceil(1000 * gap(few.tel, least)) / 10:.1f} % of vllm-v1's "
+            f"{instance.unit.mean(few.tel, len(instance))}, the rest is due to that limit"
         )
 
 

@@ -30,7 +30,7 @@ _PACKAGES = ("formulations", "heuristics", "support")
 _HOLDS_KERNELS = re.compile(rb"kernel_cache|kernel_compiler|import compiled|NamedTuple")
 #: More than the file of any kernel takes.
 _KERNEL_BYTES = 500_000
-#: The numba whose own classes are known to do so.
+#: The numba whose classes are known to do so.
 _JOINED_BY = "0.68."
 
 
@@ -93,7 +93,7 @@ def _processor() -> str:
 
 
 def take_temporary_folder() -> None:
-    """Have this process and those below it keep kernels in the user's own temporary folder.
+    """Have this process and those below it keep kernels in the user's temporary folder.
 
     One that another user has made is not taken, nor one behind a link: kernels are run.
     """

@@ -101,7 +101,7 @@ def measured(
         *(row.last + 1 for row in rows),
     )
     most = _largest(instance, certificate, rows, length)
-    # Python's own integers where 64 bits might not do.
+    # Python's integers where 64 bits might not do.
     kind: type = np.int64 if most < SAFE else object
     factor = 1 if kind is np.int64 else int(most).bit_length()
     if rows:
@@ -235,7 +235,7 @@ class _Pricing:
         self._requests, self._windows, self._rows = instance.requests, windows, rows
         self._denominator, self._length, self._kind = certificate.denominator, length, kind
         self._of_tokens = _token_sums(certificate.memory, length, kind)
-        # As long as its own prices, so that many short ones take little memory.
+        # As long as its prices, so that many short ones take little memory.
         groups = (each.prices for each in certificate.groups)
         self._opened = [_running(prices, len(prices), kind) for prices in groups]
         # Rows pay at most (w + ℓ)·M for each M-th: as a price on tokens, and one on rounds.

@@ -1,4 +1,4 @@
-"""Limits of the evaluation of a certificate: its own length, and its instance, pay for the work.
+"""Limits of the evaluation of a certificate: its length and its instance pay for the work.
 
 Work is counted before it is done.  So a short certificate is proved or refused within seconds,
 whatever it holds, and a file of many costs a reader no more than its length allows.
@@ -26,7 +26,7 @@ MOST_STEPS = 25_000_000_000
 #: Numbers of 64 bits held at a time, likewise.
 FREE_NUMBERS, NUMBERS_OF_A_REQUEST, NUMBERS_OF_A_CHARACTER = 3_000_000, 1_000, 10_000
 MOST_NUMBERS = 1 << 26
-#: Steps of a call of NumPy, and of an operation on Python's own integers.
+#: Steps of a call of NumPy, and of an operation on Python's integers.
 CALL, OPERATION = 1_000, 50
 
 

@@ -1,6 +1,6 @@
 """Upper bounds on the steps and numbers of a sweep's evaluation, counted without evaluating it.
 
-The reader's own counts, in its order, with a search's knowledge instead of prices.
+The reader's counts, in its order, with a search's knowledge instead of prices.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def undominated(
 
 
 def sorted_places(own: Ints, sums: Ints) -> Ints:
-    """Return places in the order of ``own``, then of ``sums``, then their own."""
+    """Return places in the order of ``own``, then of ``sums``, then of the places themselves."""
     if not len(own):
         return np.zeros(0, dtype=np.int64)
     low, places = int(own.min()), len(own).bit_length()

@@ -15,7 +15,7 @@ from instances import Instance
 
 Ints = NDArray[np.int64]
 
-#: Every sum is below it; the kernels' own mark for "never" is 2⁶¹.
+#: Every sum is below it; the kernels' mark for "never" is 2⁶¹.
 SAFE = 1 << 60
 #: Most entries of a table, 8 bytes each.
 ENTRIES_UP_TO = 60_000_000

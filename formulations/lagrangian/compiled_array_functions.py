@@ -1,6 +1,6 @@
 """Compiled parts of kernels that make arrays: longer ones, and places in order.
 
-numba's own functions and assignments of slices take seconds to compile, anew for each type.
+numba's functions and assignments of slices take seconds to compile, anew for each type.
 """
 
 from __future__ import annotations

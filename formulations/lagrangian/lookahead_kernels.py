@@ -124,7 +124,7 @@ def cheapest_paid_starts(
         prompt, output, arrival = prompts[each], outputs[each], arrivals[each]
         end = min(latest[each], max(arrival, length - 1))
         tried = max(1, first_at_least(grid, end - arrival + 1))
-        # The start at the arrival, then the others: each costs at least its own round.
+        # The start at the arrival, then the others: each costs at least its round.
         done, until = 0, 1
         while done < until:
             for k in range(done, until):

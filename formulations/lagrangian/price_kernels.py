@@ -15,7 +15,7 @@ def start_cost(unit, start, prompt, low, high, sums, moments):
     """Return ``unit``·start plus the payments of the tokens at the times low..high − 1.
 
     The formula of ``costs.PriceSums``, with its sums.  Kernels that use it contain it, also in
-    ``formulations.dp.state_kernels``: numba finds them stale by their own file only.
+    ``formulations.dp.state_kernels``: numba finds them stale by their file only.
     """
     return (
         unit * start + (prompt - start) * (sums[high] - sums[low]) + (moments[high] - moments[low])
@@ -43,7 +43,7 @@ def cheapest_starts(
         inner = min(end, length - 1 - output)
         start = begin + 1
         while start <= inner:
-            # Prices are at least 0, so a start costs at least its own round.
+            # Prices are at least 0, so a start costs at least its round.
             if unit * start >= best:
                 break
             block = min(inner + 1, start + 64)

@@ -55,7 +55,7 @@ class PriceSums:
 
 
 def price_sums(memory: NDArray[Any], unit: float, groups: NDArray[Any] | None = None) -> PriceSums:
-    """Return the sums of λ, shape (L,), and of μ, shape (groups, L), in the prices' own type."""
+    """Return the sums of λ, shape (L,), and of μ, shape (groups, L), in the prices' type."""
     groups = np.zeros((0, len(memory)), dtype=memory.dtype) if groups is None else groups
     moments = np.arange(len(memory)) * memory
     return PriceSums(unit, _before(memory), _before(moments), _before(groups))

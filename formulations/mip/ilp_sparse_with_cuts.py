@@ -20,10 +20,8 @@ class IlpSparseOptions:
     groups: Annotated[bool, "clique and cover inequalities of two and three requests"] = False
 
 
-def build_model(
-    instance: Instance, windows: Windows, options: IlpSparseOptions | None = None
-) -> Model:
-    """Return ``ilp-sparse`` with at most ``most`` windows of each group open at any round.
+def build_model(instance: Instance, windows: Windows, options: IlpSparseOptions) -> Model:
+    """Return ``ilp-sparse``, with ``groups`` and at most ``most`` open windows of each group.
 
     ``open[g, t]`` counts the windows of group g that hold round t: those of round t − 1, plus the
     ones that begin at t, less the ones that end there; two entries a column, where one row a round
@@ -34,7 +32,7 @@ def build_model(
     import pyomo.environ as pyo
 
     model = ilp_sparse.build_model(instance, windows)
-    model.window_groups = groups = window_groups(instance) if options and options.groups else []
+    model.window_groups = groups = window_groups(instance) if options.groups else []
     model.G = pyo.RangeSet(0, len(groups) - 1)
     # Above the row's side, so that the price is the row's.
     model.open = pyo.Var(model.G, model.T, bounds=lambda _, g, __: (0, groups[g].most + 1))

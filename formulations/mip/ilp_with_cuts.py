@@ -20,8 +20,8 @@ class IlpOptions:
     groups: Annotated[bool, "clique inequalities of exclusive requests"] = False
 
 
-def build_model(instance: Instance, windows: Windows, options: IlpOptions | None = None) -> Model:
-    """Return ``ilp`` with ``groups``: rows of starts of which at most one is made.
+def build_model(instance: Instance, windows: Windows, options: IlpOptions) -> Model:
+    """Return ``ilp``, with ``groups`` and rows of starts of which at most one is made.
 
     The starts are those whose windows hold one round; groups, windows and the proof that every
     feasible schedule satisfies the rows are in ``formulations.valid.window_groups``.
@@ -30,7 +30,7 @@ def build_model(instance: Instance, windows: Windows, options: IlpOptions | None
 
     model = ilp.build_model(instance, windows)
     model.group = pyo.ConstraintList()
-    for group in exclusive_groups(instance) if options and options.groups else ():
+    for group in exclusive_groups(instance) if options.groups else ():
         for starts in _largest_rows(windows, group):
             model.group.add(weighted(dict.fromkeys(starts, 1), model.x) <= group.most)
     return model

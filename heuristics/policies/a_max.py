@@ -8,7 +8,7 @@ that prefix is defined for other requests too.  ``order=upper`` is the other rea
 largest set counts more than the draw: smaller upper ends first, ties at random.  With equal prompts
 it starts as many as the upper ends allow (proof in ``h-sf``); with one interval it is the same.
 
-Each request draws a number of its own (smallest first), so later requests change no earlier draw.
+Each request draws one number (smallest first), so later requests change no earlier draw.
 
 chen2025 Theorem 1 states a ratio of (1/α)(1 + 1/α)/2 in the limit, by lemmas that fail; the mean
 over the orders keeps a smaller one for α ≤ 2/9 (errata E19).

@@ -1,6 +1,6 @@
 """Smallest known lower bound first, refined when cancelled (C Alg. 2, and Alg. 5; A_min).
 
-The policy is not clairvoyant.  It uses the lower end of each request's own interval (chen2025 Alg.
+The policy is not clairvoyant.  It uses the lower end of each request's interval (chen2025 Alg.
 5; with one interval for all that is Alg. 2) as the first lower bound on its output.
 
 1. If the active requests would hold more than M tokens at the next time, they are cancelled in

@@ -6,7 +6,7 @@ chen2025 adds requests in the order of the permutation until no further addition
 that is the prefix, not first fit: the text processes them in this order, and the proof compares two
 schedules with the same order of starts (Definition EC.1), which passing over a misfit would break.
 
-Each request draws a number of its own (smallest first), so later requests change no earlier draw.
+Each request draws one number (smallest first), so later requests change no earlier draw.
 
 Reference: ``heuristics/reference/a_max.py``.
 """

@@ -14,7 +14,7 @@ from schedules import Schedule, make_schedule
 
 
 def a_ell(instance: Instance, lower: Sequence[int], upper: Sequence[int]) -> Schedule:
-    """C Algorithm 6, with each request's own ℓ and u, and arrivals at the end of the queue.
+    """C Algorithm 6, with each request's ℓ and u, and arrivals at the end of the queue.
 
     Line 4 says more than ℓ tokens, sec. 5.1 as soon as ℓ are made; the latter is done here.
     """

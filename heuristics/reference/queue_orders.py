@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, log
 from statistics import fmean
+from typing import Any
 
 from heuristics.reference.round_worker import Job
 from heuristics.reference.vllm_v1 import _Blocks
@@ -23,12 +24,10 @@ def tie(
     beta: float,
     gamma: float,
     tau: float,
-    limits: tuple[int, int, int],
-    watermark: float,
-    accounting: str,
+    engine: tuple[Any, ...],
 ) -> Schedule:
     """By mean and tail of the law, times a factor for the time that a request has waited."""
-    worker = _ByTail(instance, limits, watermark, accounting)
+    worker = _ByTail(instance, *engine)
     worker.arrived, worker.laws, worker.beta, worker.ageing = arrived, laws, beta, (gamma, tau)
     worker.scores = {}
     return replace(worker.serve("tie"), engine_accounting=worker.engine)
@@ -39,12 +38,10 @@ def gamma_boost(
     arrived: Sequence[float],
     gamma: float,
     token: float,
-    limits: tuple[int, int, int],
-    watermark: float,
-    accounting: str,
+    engine: tuple[Any, ...],
 ) -> Schedule:
     """By arrival less the boost of the prefill."""
-    worker = _ByBoost(instance, limits, watermark, accounting)
+    worker = _ByBoost(instance, *engine)
     worker.arrived, worker.gamma, worker.token = arrived, gamma, token
     return replace(worker.serve("gamma-boost"), engine_accounting=worker.engine)
 
@@ -69,6 +66,14 @@ class _ByTail(_Ordered):
 
     def arrive(self, job: Job) -> None:
         super().arrive(job)
+        self.predict(job)
+
+    def put_back(self, job: Job) -> None:
+        super().put_back(job)
+        self.predict(job)
+
+    def predict(self, job: Job) -> None:
+        """Note the score of a request that has begun to wait."""
         law, batches = self.laws[job.position], len(self.queue) / self.most_running
         beta = self.beta or min(0.5, max(0.1, 0.1 * batches))
         self.scores[job.position] = max(1, round(fmean(law) + beta * fmean(law[90:])))

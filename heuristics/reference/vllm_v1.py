@@ -5,6 +5,7 @@ The policy's docstring and docs/policies.md say what was read in the engine's so
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
@@ -17,16 +18,42 @@ from schedules import Schedule
 
 
 def vllm_v1(
-    instance: Instance, block: int, budget: int, running: int, watermark: float, accounting: str
+    instance: Instance,
+    block: int,
+    budget: int,
+    running: int,
+    watermark: float,
+    accounting: str,
+    victim: str,
 ) -> Schedule:
-    """Serve running requests first, preempting the last; then admit by prompt blocks only."""
+    """Serve running requests first, preempting a victim; then admit by prompt blocks only."""
     worker = _Blocks(instance, (block, budget, running), watermark, accounting)
+    tokens: dict[str, Callable[[Job], int]] = {
+        "fewest-computed": lambda job: job.prompt + job.made,
+        "largest": lambda job: -worker.tokens_next(job),
+    }
+    worker.keeping = tokens.get(victim)
     return replace(worker.serve("vllm-v1"), engine_accounting=worker.engine)
+
+
+def vllm_most_remaining(
+    instance: Instance,
+    estimates: list[list[int]],
+    block: int,
+    budget: int,
+    running: int,
+    watermark: float,
+    accounting: str,
+) -> Schedule:
+    """Serve as vllm-v1, and preempt the largest estimate less the tokens made."""
+    worker = _Blocks(instance, (block, budget, running), watermark, accounting)
+    worker.keeping = lambda job: job.made - estimates[job.position][job.made]
+    return replace(worker.serve("vllm-most-remaining"), engine_accounting=worker.engine)
 
 
 def vllm_priority(
     instance: Instance,
-    upper: list[int],
+    estimates: list[list[int]],
     arrived: list[float],
     block: int,
     budget: int,
@@ -34,14 +61,40 @@ def vllm_priority(
     watermark: float,
     accounting: str,
 ) -> Schedule:
-    """Serve by (upper end, arrival, position as a text), and preempt the largest of these."""
+    """Serve by (estimate, arrival, position as a text), and preempt the largest of these."""
     worker = _ByPriority(instance, (block, budget, running), watermark, accounting)
-    worker.places = list(zip(upper, arrived, map(str, range(len(upper))), strict=True))
+    first = [each[0] for each in estimates]
+    worker.places = list(zip(first, arrived, map(str, range(len(first))), strict=True))
     return replace(worker.serve("vllm-priority"), engine_accounting=worker.engine)
+
+
+def ascend_short_first(
+    instance: Instance,
+    threshold: int,
+    block: int,
+    budget: int,
+    running: int,
+    watermark: float,
+    accounting: str,
+) -> Schedule:
+    """Serve as vllm-v1: preempted requests first, then short prompts, then the others."""
+    worker = _ThreeLanes(instance, (block, budget, running), watermark, accounting)
+    worker.threshold = threshold
+    return replace(worker.serve("ascend-short-first"), engine_accounting=worker.engine)
+
+
+def ascend_lpt(
+    instance: Instance, block: int, budget: int, running: int, watermark: float, accounting: str
+) -> Schedule:
+    """Serve as vllm-v1: one of the first three, then the prompt that fits best."""
+    worker = _OneJob(instance, (block, budget, running), watermark, accounting)
+    return replace(worker.serve("ascend-lpt"), engine_accounting=worker.engine)
 
 
 class _Blocks(Worker):
     keeps_tokens = True
+    #: Key of a running request, the smallest to be preempted; None for the last admitted.
+    keeping: Callable[[Job], int] | None = None
 
     def __init__(
         self, instance: Instance, limits: tuple[int, int, int], watermark: float, accounting: str
@@ -67,23 +120,38 @@ class _Blocks(Worker):
     def evict(self) -> None:
         # Step 1: the running requests in order of admission take the blocks of their next token.
         holds = {job.position: self.blocks_of(self.tokens_next(job) - 1) for job in self.running}
-        served = 0
-        while served < len(self.running):
-            job = self.running[served]
-            needed = self.blocks_of(self.tokens_next(job)) - holds[job.position]
-            while sum(holds.values()) + needed > self.blocks:
-                # No block is left: the last is preempted and goes to the head of the queue.
-                last = self.running[-1]
+        for job in list(self.running):
+            while job in self.running:
+                needed = self.blocks_of(self.tokens_next(job))
+                others = [held for position, held in holds.items() if position != job.position]
+                if sum(others) + needed <= self.blocks:
+                    holds[job.position] = needed
+                    break
+                # No block is left: the victim is preempted and goes to the head of the queue.
                 if len(self.running) == 1:
                     raise UnservableError
-                self.stop(last)
-                self.queue.insert(0, last)
-                del holds[last.position]
-                if last is job:
-                    break
-            else:
-                holds[job.position] += needed
-                served += 1
+                victim = self.victim(job)
+                self.stop(victim)
+                self.put_back(victim)
+                del holds[victim.position]
+
+    def put_back(self, job: Job) -> None:
+        """Let a preempted request wait."""
+        self.queue.insert(0, job)
+
+    def head(self) -> Job | None:
+        """Return who is next, or None for nobody in this round."""
+        return self.queue[0]
+
+    def victim(self, job: Job) -> Job:
+        """Return the last admitted, or of the others the last with the smallest key."""
+        if self.keeping is None:
+            return self.running[-1]
+        return min([each for each in self.running[::-1] if each is not job], key=self.keeping)
+
+    def free(self) -> int:
+        """Return the blocks that no running request will hold."""
+        return self.blocks - sum(self.blocks_of(self.tokens_next(job)) for job in self.running)
 
     def admit(self) -> None:
         # Step 2: only in a round without a preemption, from the head of the queue.
@@ -91,14 +159,15 @@ class _Blocks(Worker):
             return
         budget = self.budget - len(self.running)
         while self.queue and len(self.running) < self.most_running:
-            job = self.queue[0]
+            job = self.head()
+            if job is None:
+                break
             prefill = max(1, job.prompt + job.made)
             if prefill > self.budget:
                 raise UnservableError
             if prefill > budget:
                 break
-            used = sum(self.blocks_of(self.tokens_next(other)) for other in self.running)
-            free = self.blocks - used - (self.reserve if self.running else 0)
+            free = self.free() - (self.reserve if self.running else 0)
             if self.blocks_of(self.tokens_next(job)) > free:
                 if not self.running:
                     raise UnservableError
@@ -107,8 +176,61 @@ class _Blocks(Worker):
             budget -= prefill
 
 
+class _ThreeLanes(_Blocks):
+    threshold: int
+
+    def head(self) -> Job:
+        lanes: list[list[Job]] = [[], [], []]
+        for job in self.queue:
+            lanes[0 if job.runs else 1 if job.prompt <= self.threshold else 2].append(job)
+        return next(lane for lane in lanes if lane)[0]
+
+
+class _OneJob(_Blocks):
+    def __init__(self, *limits: Any) -> None:
+        super().__init__(*limits)
+        self.buckets: dict[int, list[Job]] = {}
+        self.first: list[Job] = []
+        self.added = 0
+        self.chosen: Job | None = None
+
+    def arrive(self, job: Job) -> None:
+        super().arrive(job)
+        self.buckets.setdefault(job.prompt, []).append(job)
+        self.added += 1
+        if self.added <= 3:
+            self.first.append(job)
+
+    put_back = arrive
+
+    def start(self, job: Job) -> None:
+        super().start(job)
+        self.chosen = None
+        self.buckets[job.prompt].remove(job)
+        if not self.buckets[job.prompt]:
+            del self.buckets[job.prompt]
+        self.first = [each for each in self.first if each is not job]
+        if not self.buckets:
+            self.added = 0
+
+    def head(self) -> Job | None:
+        held = [self.tokens_next(job) for job in self.running]
+        next_blocks = sum(self.blocks_of(each + 1) - self.blocks_of(each) for each in held)
+        room = max(0, self.free() - min(next_blocks + 2, 8)) * self.block
+        if room == 0 and not self.running:
+            raise UnservableError
+        if room == 0:
+            return None
+        if self.chosen is None:
+            waiting = [job for bucket in self.buckets.values() for job in bucket]
+            fits = [prompt for prompt in self.buckets if prompt <= room]
+            best = self.buckets[max(fits) if fits else min(self.buckets)][0]
+            self.chosen = next((job for job in waiting if job in self.first), best)
+        return self.chosen
+
+
 class _ByPriority(_Blocks):
-    #: Upper end, arrival and position of each request.
+    #: Estimate, arrival and position of each request.
     places: list[tuple[int, float, str]]
 
     def __init__(self, *limits: Any) -> None:

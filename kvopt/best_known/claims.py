@@ -72,7 +72,7 @@ class Claims:
     """Claims of a store about one instance.
 
     These are the best schedule that the checker accepts, bounds with their certificates, bounds
-    that solvers report, runs whose engine's own search met its own schedule, and notes on the rest.
+    that solvers report, runs whose engine's search met its schedule, and notes on the rest.
     """
 
     upper: tuple[UpperValue, Schedule] | None = None

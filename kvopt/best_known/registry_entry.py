@@ -65,7 +65,7 @@ class EntryValue:
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)
 class UpperValue(EntryValue):
-    """The TEL of a checked schedule; ``found_by`` names its finder in the run's own words."""
+    """The TEL of a checked schedule; ``found_by`` names its finder in the run's words."""
 
     found_by: Line
 
@@ -137,7 +137,7 @@ Lower = Annotated[
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)
 class OptimumProof(EntryValue):
-    """A run in which an engine's own search proved the TEL of ``upper`` optimal.
+    """A run in which an engine's search proved the TEL of ``upper`` optimal.
 
     ``made_by`` is the digest of its support, empty where other sources made the run.
     """

@@ -1,6 +1,6 @@
 """The command ``kvopt solve``: one instance, one method, a checked schedule and a summary.
 
-The method runs in its own process, as a task of a sweep does.  This module shows its progress and
+A separate process runs the method, as in a sweep.  This module shows its progress and
 writes its result.
 """
 

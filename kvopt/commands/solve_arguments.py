@@ -24,7 +24,7 @@ from support.click_command import (
 from support.output_checks import PICTURES, check_outputs
 from support.usage_errors import UsageError, complain
 
-#: Values of --solver; the rest of a method has its own options.
+#: Values of --solver; the rest of a method has other options.
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 #: Default method, and default solver of --write-model.
 DEFAULT_METHOD, DEFAULT_WRITER = "auto", "highs"

@@ -1,4 +1,4 @@
-"""Bound, local search and exact engine side by side, chosen by size (the default)."""
+"""Simulated annealing and a bound method in parallel, chosen by size (the default)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OR-tools' CP-SAT: incumbents and bounds as they come, one integer bound at the end."""
+"""OR-tools' CP-SAT: schedules and integer bounds during the search, without certificates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENGINE = {"solves": "cp", "named": True, "default": True, "proof": "CP-SAT"}
 #: Presolve of inclusions among constraints is off: it cuts off optima of models with at-most-one
 #: and linear constraints in 9.15.6755 (OR-tools issue 5293).
 PARAMETERS = {"presolve_inclusion_work_limit": 0}
-#: Integers up to this have a floating-point number of their own.
+#: Integers up to this have an exact floating-point number.
 EXACT_UP_TO = 2**53
 
 

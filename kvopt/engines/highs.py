@@ -1,4 +1,4 @@
-"""HiGHS on a Pyomo model: the LP relaxation with a certified bound, then the MIP."""
+"""HiGHS on a Pyomo model: the MIP, in large models after a certified bound of the LP relaxation."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def relaxed_starts(job: EngineJob, report: EventReport) -> list[float] | None:
 
 
 def compile_model(prepared: PreparedModel, requests: int) -> HighsModel:
-    """Translate a linear Pyomo model into HiGHS' own form."""
+    """Translate a linear Pyomo model into HiGHS' form."""
     model, form = prepared.model, prepared.form
     matrix = form.A.tocsc()
     lp = highspy.HighsLp()

@@ -34,7 +34,7 @@ class EngineJob:
 
     ``warm_start`` has the start rounds of a feasible schedule of TEL ``upper_bound``; ``beside``
     returns the starts of a better one that other processes found.  The engine ``export`` writes
-    ``model_file``.  ``auto`` runs ``asked``, an engine with its formulation, with its own methods.
+    ``model_file``.  ``auto`` runs ``asked``, an engine with its formulation.
     """
 
     instance: Instance

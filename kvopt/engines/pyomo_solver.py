@@ -29,7 +29,7 @@ def unavailable(solver: str) -> str:
     engine = pyo.SolverFactory(solver)
     if not _available(engine):
         return f"solver {solver!r} is not installed (highs and cpsat come with kvopt)"
-    # Pyomo's own heuristics, as mindtpy and multistart, call other solvers.
+    # Pyomo's heuristics, as mindtpy and multistart, call other solvers.
     if "load_solutions" not in getattr(engine, "CONFIG", ["load_solutions"]):
         return f"solver {solver!r} is not one of integer programs"
     return ""

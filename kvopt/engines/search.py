@@ -84,7 +84,7 @@ def solve(job: EngineJob, report: EventReport) -> None:
 
     Bounds are sent as they are, so one above the known schedule is a contradiction.  None can be:
     ``start_windows`` keep every optimal schedule if the known TEL is feasible, so prices certify at
-    most the optimum within them.  The search's own pruning removes schedules that are no better;
+    most the optimum within them.  The search's pruning removes schedules that are no better;
     then the bound of ``forward.search`` is the known TEL itself.
     """
     formulation, instance = job.formulation, job.instance

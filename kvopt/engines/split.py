@@ -125,7 +125,7 @@ class _State:
         return True
 
     def prove(self, event: BoundProved) -> None:
-        """Take a better bound, a better certificate, or an engine's own proof: one more witness."""
+        """Take a better bound, a better certificate, or an engine's proof: one more witness."""
         own = proofs().values()
         witness = event.value == self.bound and event.source in own and self.source not in own
         if event.value > self.bound or witness:

@@ -36,7 +36,7 @@ RELAXATION_ORDER = "order of the LP relaxation"
 def run_engine(engine: ModuleType, method: Method, task: Task, report: EventReport) -> None:
     """Solve a task with an engine; the bound from volumes and the quick policies come first.
 
-    Where these meet the run ends, unless the user asks for the engine's own proof.
+    Where these meet the run ends, unless the user asks for the engine's proof.
     """
     if task.batch_time:
         # The plan refuses methods without this function.

@@ -1,4 +1,4 @@
-"""Runs of a sweep on this machine: a few at a time, each in its own process."""
+"""Runs of a sweep on this machine: a few at a time, each in a separate process."""
 
 from __future__ import annotations
 

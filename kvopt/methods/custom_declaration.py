@@ -62,7 +62,7 @@ def described_of(document: Mapping[str, Any]) -> Described:
         }
         parameters.append(_KINDS[given.pop("kind")](**given))
     found = Described(**{**document, "parameters": tuple(parameters)})
-    # A file may write its own answer.
+    # A file may write any answer.
     words = isinstance(found.name, str) and found.name.isprintable()
     truths = (getattr(found, each.name) for each in fields(Described) if each.type == "bool")
     numbers = (bool, int, float, str)

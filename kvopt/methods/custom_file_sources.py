@@ -6,7 +6,7 @@ count.  A file below ``site-packages`` has the top folder there.
 
 Not counted are hidden files, ``__pycache__``, virtual environments, reports, stores
 (``*.sqlite``), exported rows (CSV), instance files, logs (``*.log``, ``*.out``, ``*.err`` that
-cannot be executed), outputs of the command, and the suite's own packages.
+cannot be executed), outputs of the command, and the suite's packages.
 """
 
 from __future__ import annotations

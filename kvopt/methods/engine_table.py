@@ -7,7 +7,7 @@ function ``solve(job, report)`` and, above all functions, one literal::
 
 ``solves`` is the kind of formulation that it takes, or None; users may name a ``named`` engine.
 Two keys are optional.  A ``default`` engine gets the formulations of its kind.  ``proof`` is the
-source of the bounds that its own search proves, which makes it a witness of an optimum.
+source of the bounds that its search proves, which makes it a witness of an optimum.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def default_engine(kind: Kind) -> Engine:
 
 
 def proofs() -> dict[str, str]:
-    """Return the source of the bounds that an engine's own search proves, by engine."""
+    """Return the source of the bounds that an engine's search proves, by engine."""
     return {name: each.proof for name, each in engines().items() if each.proof}
 
 

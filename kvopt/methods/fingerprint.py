@@ -88,7 +88,7 @@ def unread_neighbours(methods: Iterable[Method], outputs: Collection[str] = ()) 
     """Return one line for each custom file with too many neighbours."""
     return [
         f"{method.text}: its folder has more than {MOST_FILES:,} files or {MOST_BYTES / 1e9:g} GB, "
-        "so that it runs again each time: give it a folder of its own"
+        "so that it runs again each time: give it a separate folder"
         for method in methods
         if method.path is not None and fingerprint(method, outputs).startswith(UNREAD)
     ]

@@ -79,7 +79,7 @@ class Method:
 
     @property
     def alone(self) -> bool:
-        """Return whether an engine proves alone: a named formulation, and our own search."""
+        """Return whether an engine proves alone: a named formulation, and a search of kvopt."""
         return self.model is not None or self.solves == "search"
 
     @property

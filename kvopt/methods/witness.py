@@ -68,7 +68,7 @@ def recorded_method(text: str) -> Method:
 
 @cache
 def trusts_solver(method: str) -> bool:
-    """Return whether a method is a solver, ours or of known tolerances, whose own bound counts."""
+    """Return whether a method is a solver, ours or of known tolerances, whose bound counts."""
     read = method_of_row(method)
     if read is None or read.kind not in ("auto", "engine"):
         return False
@@ -112,7 +112,7 @@ def certificate_witness(kind: str, value: int) -> Witness:
 def search_witness(
     method: str, status: str, tel: int | None, lower_bound: int | None, source: str
 ) -> Witness | None:
-    """Return the witness of a run whose engine's own search met its own schedule, or None.
+    """Return the witness of a run whose engine's search met its schedule, or None.
 
     ``source`` names the support of its bound (rounds).
     """

@@ -136,7 +136,7 @@ class MethodFailed(_Event):
 
 
 class MethodDone(_Event):
-    """The method has ended; its engine, and the engine's own numbers."""
+    """The method has ended; its engine, and the engine's numbers."""
 
     kind: Literal["done"] = "done"
     solver: str = ""

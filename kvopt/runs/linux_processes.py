@@ -21,7 +21,7 @@ def end_with_parent(parent: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Have Linux put every process below this one whose own parent ends."""
+    """Have Linux put every process below this one whose parent ends."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 

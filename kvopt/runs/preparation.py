@@ -59,7 +59,7 @@ def prepare(task: Task, report: EventReport) -> Run:
     for library in _libraries(computed, units):
         importlib.import_module(library)
     if method.path is not None:
-        # The file's own compiling and waiting are in its time.
+        # The file's compiling and waiting are in its time.
         CLOCK.stopped = True
         report.send(CustomFileLoading())
         own = load_own(method.path) if is_python(method.path) else load_program(method.path)

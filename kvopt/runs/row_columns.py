@@ -67,7 +67,7 @@ class Record:
     is of the best schedule that was checked here.  ``lower_bound`` may be an engine's word
     (``bound_source``); of a custom method integers prove it, and ``claimed_bound`` is the method's
     claim beyond.  ``root_bound`` is the first from prices, ``relaxation`` the LP's value.
-    ``solver_seconds`` is the engine's own number; ``start_seconds`` and ``total_seconds`` count
+    ``solver_seconds`` is the engine's number; ``start_seconds`` and ``total_seconds`` count
     from the start of the process, to the end of its imports and to the row.  ``incumbents`` and
     ``bounds`` are pairs (seconds, value).  ``own_name`` is the name that a custom method gives
     itself, ``told`` the knowledge that it declares, ``called`` its numeric parameters with all

@@ -139,7 +139,7 @@ class _Run:
         self.listen(RunSnapshot(self.state, compiling, self.kernels))
 
     def take(self, event: Event) -> None:
-        # A method may send these, too, and must not set its own clock.
+        # A method may send these, too, and must not set its clock.
         if self.ready is None:
             self._start(event)
         self.state.take(event)

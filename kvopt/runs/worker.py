@@ -53,7 +53,7 @@ def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
         report.send(describe_failure(error))
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
     report.send(PeakMemory(bytes=kilobytes * (1024 if sys.platform == "linux" else 1)))
-    # Neither threads that a method has left behind nor the interpreter's own end are waited for.
+    # Neither threads that a method has left behind nor the interpreter's end are waited for.
     sys.stderr.flush()
     os._exit(0)
 

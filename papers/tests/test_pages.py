@@ -556,12 +556,12 @@ def test_a_page_says_how_many_rows_are_stale(place: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(freshness, "_digest", lambda _: "code 2")
     assert command.main(["mine", "--store", str(place / "store.csv")]) == 0
     page, index = place / "pages" / "mine.md", place / "pages" / "README.md"
-    assert "\nAll 4 rows were computed by the present code.\n" in page.read_text()
+    assert "\nAll 4 runs used the present version of their method's code.\n" in page.read_text()
     monkeypatch.setattr(freshness, "_digest", lambda _: "edited")
     assert command.main(["--check"]) == 0
     assert command.main([]) == 0
-    assert "\n4 of 4 rows were computed before the last change" in page.read_text()
-    assert "\n4 of 4 rows were computed before the last change" in index.read_text()
+    assert "\n4 of 4 runs used an older version of their method" in page.read_text()
+    assert "\n4 of 4 runs used an older version of their method" in index.read_text()
 
 
 def test_few_runs_decide_nothing(place: Path) -> None:

@@ -23,7 +23,7 @@ from support.usage_errors import complain
 
 #: Coloured curves; the others are drawn in grey and stand in the table.
 MOST_CURVES = 10
-#: Stands for the page's own text colour until the SVG is written.
+#: Stands for the page's text colour until the SVG is written.
 INK = "#010203"
 #: Tones of the middle, at least 3:1 against white and against the dark ground alike.
 COLOURS = (
@@ -103,7 +103,7 @@ class Drawing:
 def drawing(width: float, height: float, *, slim: bool = False) -> Iterator[Drawing]:
     """Draw within the common style, in inches; on leaving, ``svg`` is filled.
 
-    With ``slim``, letters are text in the reader's own font instead of shapes, in fewer bytes.
+    With ``slim``, letters are text in the reader's font instead of shapes, in fewer bytes.
     """
     with own_style(_style() | ({"svg.fonttype": "none"} if slim else {})):
         made = Drawing(width, height)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from reports.figures.figure_parts import COLOURS, Drawing, drawing, short_name
@@ -15,12 +13,16 @@ MAIN_RESULT = "main-result"
 #: Policies of a class in the table, by the place of the class: what knows more comes first.
 MOST = (5, 3, 2)
 _MARKED = (
-    "one with * resumes evicted requests with their tokens. OPT starts them anew, so no bound "
-    "holds (?)."
+    "a policy with * keeps the tokens of evicted requests. The lower bounds exclude such "
+    "schedules, so ? stands for the upper end."
 )
 _GAP = (
-    "(TEL − OPT) / TEL, {over}. The lower end takes the best known schedule for OPT, "
-    "the upper end the best proved lower bound."
+    "(TEL − OPT) / TEL, {over}. Lower end: the best known TEL replaces OPT. Upper end: the best "
+    "lower bound replaces OPT."
+)
+_KNOWS = (
+    "clairvoyant policies know every output, offline policies also all arrivals. Policies with "
+    "predictions know the true outputs where an instance has no predictions."
 )
 
 
@@ -29,11 +31,10 @@ def ranking_table(boards: list[Board]) -> Table:
     chosen = [board.lines.head(most) for board, most in zip(boards, MOST, strict=False)]
     lines = pd.concat(chosen).sort_values(["gap_low", "label"], ignore_index=True)
     lines["gap"] = write_column(write_share, lines["gap_low"], lines["gap_high"])
-    marked = _MARKED if lines["marked"].any() else ""
-    knows = "clairvoyant policies know every output, offline ones also all arrivals."
+    lines["knows"] = lines["class"] + lines["offline"].map({True: ", offline", False: ""})
     shown = (
-        Column("label", "policy", "name", note=marked),
-        Column("knows", "knowledge of outputs", note=knows),
+        Column("label", "policy", "name", note=_MARKED if lines["marked"].any() else ""),
+        Column("knows", "knowledge of outputs", note=_KNOWS),
         Column("gap", "mean gap to OPT", "share", "gap_low", note=_GAP.format(over=boards[0].over)),
     )
     return Table(f"{MAIN_RESULT}-table", "Main result", "", shown, lines)
@@ -50,9 +51,8 @@ def ranking_figure(table: Table) -> Drawing:
         for name, colour in zip(classes, COLOURS, strict=False):
             own = lines["class"].eq(name)
             bars = lines.index[own]
-            look: dict[str, Any] = {"color": colour, "height": 0.7}
-            axes.barh(bars, low[own], label=name, **look)
-            axes.barh(bars, (high - low)[own], left=low[own], alpha=0.35, **look)
+            axes.barh(bars, low[own], label=name, color=colour, height=0.7)
+            axes.barh(bars, (high - low)[own], left=low[own], alpha=0.35, color=colour, height=0.7)
         for place, (end, text) in enumerate(zip(high, lines["gap"], strict=True)):
             axes.annotate(text, (end, place), (4, 0), textcoords="offset points", va="center")
         axes.set_yticks(lines.index, lines["label"].map(short_name))

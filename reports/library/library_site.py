@@ -69,7 +69,7 @@ def library_pages(
     results = Results(pd.concat([named, frame], ignore_index=True), best_known)
     rows = results.rows
     wrong = tuple(each for each in results.contradictions if each.sha in slug_of)
-    # The library's own name counts, whatever the runs call the instance.
+    # The library's name counts, whatever the runs call the instance.
     ran = rows["method"].ne("")
     own = dict(zip(rows.loc[~ran, "sha"], rows.loc[~ran, "id"], strict=True))
     mine = rows[ran & rows["sha"].isin(list(own))]

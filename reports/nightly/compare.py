@@ -79,7 +79,7 @@ def compare(
 def _contradictions(
     reference: pd.DataFrame, now: pd.DataFrame, best_known: BestKnown | None
 ) -> list[str]:
-    """Return contradictions in which the night has a part; the reference's own are old."""
+    """Return contradictions in which the night has a part, not those of the reference alone."""
     together = pd.concat([now, reference], ignore_index=True)
     together["key"] = [str(position) for position in range(len(together))]
     known = best_known or {}

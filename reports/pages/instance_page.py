@@ -119,7 +119,7 @@ def _losses(frame: pd.DataFrame, unit: TimeUnit) -> Table:
 
 
 def _history(frame: pd.DataFrame, registered: Mapping[str, Any], unit: TimeUnit) -> list[Table]:
-    """Return the improvements by stored runs, and the registry's own history."""
+    """Return the improvements by stored runs, and the registry's history."""
     shown = (
         Column("finished_utc", "when (UTC)", "name"),
         *columns(KINDS[unit], best_upper="UB", best_lower="LB"),

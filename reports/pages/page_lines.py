@@ -1,4 +1,4 @@
-"""The lines of the tables of all pages, made at once: a page takes its own by ``id``."""
+"""The lines of the tables of all pages, made at once: a page takes its lines by ``id``."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def _stretches(
             shift[run.last_chunk + 1] += constant
             more[run.end] -= 1
             shift[run.end] -= constant
-    # A round that prefills is a stretch of its own.
+    # A round that prefills is a separate stretch.
     numbers = sorted({*gaps, *prefilled, *more, *(number + 1 for number in prefilled)})
     if numbers[0] != 0:
         raise ReplayError(malformed("round 0 has no batch"))

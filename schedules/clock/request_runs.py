@@ -45,7 +45,7 @@ class RequestRun(NamedTuple):
         return self.last_chunk + max(self.made, 1)
 
     def prefills(self) -> Iterator[tuple[int, int, int]]:
-        """Yield for each chunk its round, the tokens computed before it, and its own."""
+        """Yield for each chunk its round, the tokens computed before it, and its tokens."""
         before = self.cached
         for number, tokens in enumerate(self.chunks, self.first_chunk):
             yield number, before, tokens

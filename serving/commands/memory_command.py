@@ -56,7 +56,7 @@ _WIDTH = "bytes of a number of the cache, 0.5 to 8 (default: 2)"
     codes="0 computed; 2 bad usage",
 )
 @option("--layers", **_COUNT, help="layers of the model")
-@option("--kv-heads", **_COUNT, help="heads with keys and values of their own")
+@option("--kv-heads", **_COUNT, help="heads with separate keys and values")
 @option("--head-size", **_COUNT, help="hidden size / heads")
 @option("--bytes", "B", _WIDTH, _BYTES, Fraction(2))
 @option("--gpu-memory", "SIZE", "memory of one GPU", _size)

@@ -22,7 +22,7 @@ from support.json_files import DuplicateKeyError, describe_json_error, read_pair
 from support.message_text import one_line, printable
 
 _CHUNK = 5_000
-#: Deepest nesting of objects and lists, as of Python's own reader.
+#: Deepest nesting of objects and lists, as of Python's reader.
 _DEEPEST = 900
 
 #: Counts the tokens of a text; None if the tokenizer fails.

@@ -175,26 +175,28 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
     ),
     ("docs/real_time.md", r"held-out error of ([\d.]+) %", _held_out),
     ("docs/real_time.md", r"its memory is ([\d,]+) tokens", lambda: [_TOKENS]),
-    ("docs/rates.md", r"([\d,]+) requests at least", lambda: [capacity_sweep._FEWEST]),
+    ("docs/rates.md", r"at least ([\d,]+) requests", lambda: [capacity_sweep._FEWEST]),
     ("docs/rates.md", r"(\d+) times the mean time", lambda: [LEAST]),
-    ("docs/rates.md", r"behind the arrivals there by (\d+) %", lambda: [100 * TOLERANCE]),
+    ("docs/rates.md", r"at most (\d+) % fewer than the arrivals", lambda: [100 * TOLERANCE]),
     ("docs/rates.md", r"(\d+) % of the arrivals of a half", lambda: [100 * TOLERANCE]),
     ("docs/rates.md", r"(\d+) times as long", lambda: [capacity_sweep._LONG]),
     ("docs/rates.md", r"(\d+) % of the requests \(`--share`\)", lambda: _default("--share")),
     ("docs/rates.md", r"(\d+) % above \(`--precision`\)", lambda: _default("--precision")),
-    ("docs/serving.md", r"(\d+) % of the time", lambda: [100 * HARDLY]),
+    ("docs/serving.md", r"under (\d+) % of total latency", lambda: [100 * HARDLY]),
     (
         "docs/gpus.md",
-        r"at 1/([\d.]+) of the bandwidth, the cache at 1/([\d.]+), .*? ([\d.]+) µs a layer, "
-        r"([\d.]+) a request, (\d+) a round\. .*? prompts at ([\d.]+) of the operations",
+        r"at 1/([\d.]+) of the bandwidth, the cache at 1/([\d.]+), .*? ([\d.]+) µs per layer, "
+        r"([\d.]+) µs per request and (\d+) µs per round\. .*?"
+        r" prompts at ([\d.]+) of the operations",
         _factors,
     ),
     ("docs/gpus.md", r"\*\*a memory of ([\d,]+) tokens", lambda: [_TOKENS]),
-    ("docs/gpus.md", r"8 KV heads it is ([\d,]+)", lambda: [_TOKENS]),
+    ("docs/gpus.md", r"8 KV heads the result is ([\d,]+)", lambda: [_TOKENS]),
     ("docs/gpus.md", r"/ ([\d,]+) bytes = ([\d,]+) tokens, or ([\d,]+) with GiB", _two_gpus),
     (
         "docs/gpus.md",
-        r"A token read takes (\d+) ns.*? read (\d+) kB\. A token has (\d+) kB .*?([\d,]+) kB with",
+        r"a token read takes (\d+) ns.*? read (\d+) kB in "
+        r".*?A token has (\d+) kB .*?([\d,]+) kB with",
         _token_read,
     ),
     (
@@ -203,11 +205,11 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
         lambda: [node_counting.AT_ONCE_UP_TO],
     ),
     ("docs/solving.md", r"alone up to (\d+) requests", lambda: [auto.BIDIRECTIONAL_UP_TO]),
-    ("docs/solving.md", r"limits: (\d+) million .*?, and (\d+) million", _millions_of_steps),
+    ("docs/solving.md", r"(\d+) million steps, .*? most (\d+) million", _millions_of_steps),
     ("docs/solving.md", r"From ([\d,]+) columns on", _relaxation_first),
     (
         "docs/solving.md",
-        r"Both take up to (\d+) requests\. .*? up to ([\d,]+) requests.*? up to ([\d,]+) requests",
+        r"Both take up to (\d+) requests\. .*? up to ([\d,]+) requests.*? up to ([\d,]+)\.",
         lambda: [each.REQUESTS_UP_TO for each in (forward, backward, counts)],
     ),
     ("docs/traces.md", r"([\d,]+) rows of a CSV", lambda: [csv_reader._CHUNK]),
@@ -233,7 +235,7 @@ STATED = {
     "docs/proofs/tolerances.md": ("R·δ ≤ 0.01", "L = 0.01 / δ", "the limit is R = 10,000"),
     "docs/solving.md": (
         "at most 10 % plus two seconds late",
-        "a line every five seconds",
+        "gets one every five seconds",
         "Up to R = 10,000 (GLPK 1,000)",
     ),
     "docs/sweeps.md": ("more than 10,000 files or 1 GB",),

@@ -58,7 +58,7 @@ def test_a_summary_is_true_today(where: str) -> None:
     tel, bound = (int(shown[label].split()[0]) for label in ("TEL", "lower bound"))
     assert known.lower <= tel
     assert bound <= known.upper
-    assert shown["gap to best"] == known.compared(tel, bound)
+    assert shown["gap to these"] == known.compared(tel, bound)
     assert shown["gap %"] == f"{100 * (tel - bound) / tel:.3f}"
     assert shown["AEL"] == f"{tel / len(instance):.3f}"
 

@@ -43,8 +43,11 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
     # No two scores fall to the same number within the arrivals that are drawn.
     "tie": _ENGINE | {"beta": (0.0, 0.1, 3.0), "gamma": (0.9, 0.618034, 1.0), "tau": (2.7, 31.7)},
+    "ascend-lpt": _ENGINE,
+    "ascend-short-first": {**_ENGINE, "threshold": (0, 2, 4)},
     "vllm-v1": _ENGINE,
     "vllm-priority": _ENGINE,
+    "vllm-most-remaining": _ENGINE,
     "wait": {"scale": _SCALES},
 }
 
@@ -103,7 +106,8 @@ def twin(
     given["coefficients"] = coefficients
     given["sample"] = lambda n, size: rng.choice(n, size, replace=False, shuffle=False)
     given |= values or {}
-    given["limits"] = tuple(given.get(each) for each in ("block", "budget", "running"))
+    limits = tuple(given.get(each) for each in ("block", "budget", "running"))
+    given["engine"] = limits, given.get("watermark"), given.get("accounting")
     taken = list(inspect.signature(references()[name]).parameters)[1:]
     if "pick" in taken:
         # Ties by one random order.

@@ -143,7 +143,7 @@ def test_what_ratios_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
     two = kvopt.read("tiny_two_bursts")
     known = table_of(two)
     assert "TEL/OPT" in _header(known)
-    assert "best known 22 (optimal)" in known.text.splitlines()
+    assert "best known TEL 22 (optimal)" in known.text.splitlines()
     svf = next(line for line in known.text.splitlines() if line.startswith("svf "))
     assert svf.split()[2:4] == ["22", "1.0000"]
     other = table_of(SIX)

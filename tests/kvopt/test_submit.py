@@ -87,8 +87,8 @@ def test_a_better_schedule_enters_the_registry() -> None:
     ]
     # (12 - 16) / 12, (12 - 10) / 12: the bound by volumes is 10.
     assert _submit("best.json")[0].splitlines()[0] == (
-        "best.json: four: TEL 12, best known 16, bound 10: gap -33.333 %, to its bound 16.667 %, "
-        "a better schedule"
+        "best.json: four: TEL 12, best known TEL 16, bound 10: gap -33.333 % to the TEL, "
+        "16.667 % to the bound, a better schedule"
     )
     upper, history = _entry()["upper"], _entry()["history"]["upper"]
     assert (upper["value"], upper["method"], upper["found_by"]) == (12, "submitted", "a solver")
@@ -106,8 +106,10 @@ def test_what_is_not_better_is_one_line_each() -> None:
     before = _held()
     _write("worse.json", WORST)
     assert _submit("worse.json", "best.json", code=1)[0].splitlines() == [
-        "worse.json: four: TEL 16, best known 12, bound 10: gap 25.000 %, to its bound 37.500 %",
-        "best.json: four: TEL 12, best known 12, bound 10: gap 0.000 %, to its bound 16.667 %",
+        "worse.json: four: TEL 16, best known TEL 12, bound 10: "
+        "gap 25.000 % to the TEL, 37.500 % to the bound",
+        "best.json: four: TEL 12, best known TEL 12, bound 10: "
+        "gap 0.000 % to the TEL, 16.667 % to the bound",
     ]
     assert _held() == before
 

@@ -173,35 +173,44 @@ class Serving:
 
 class _Vllm(Serving):
     block = budget = most_running = reserve = blocks = 1
+    victim = "last"
 
     def blocks_of(self, tokens: int) -> int:
         return ceil(Fraction(tokens, self.block))
 
+    def gone(self, job: Job) -> Job:
+        """Return the victim."""
+        others = [each for each in reversed(self.running) if each is not job]
+        if self.victim == "fewest-computed":
+            return min(others, key=lambda x: x.prompt + x.made - 1 if x.decodes else x.computed)
+        return max(others, key=lambda x: x.held) if self.victim == "largest" else self.running[-1]
+
     def decide(self) -> bool:
         budget = self.budget
         holds = {job.position: self.blocks_of(job.held) for job in self.running}
+        given: dict[int, int] = {}
         preempted = False
         for job in list(self.running):
             if job not in self.running:
-                break
+                continue
             # Decoding requests take a token of the budget, the last one's prompt what is left.
             job.chunk = 0 if job.decodes else min(job.whole - job.computed, budget)
             needed = self.blocks_of(job.held_next)
-            others = {k: held for k, held in holds.items() if k != job.position}
-            while sum(others.values()) + needed > self.blocks:
-                last = self.running[-1]
+            while job in self.running and sum(holds.values()) - holds[job.position] + needed > (
+                self.blocks
+            ):
                 if len(self.running) == 1:
                     raise CannotServeError
-                self.stop(last)
-                self.queue.insert(0, last)
+                gone = self.gone(job)
+                self.stop(gone)
+                self.queue.insert(0, gone)
                 preempted = True
-                del holds[last.position]
-                if last is job:
-                    break
-                del others[last.position]
-            else:
+                del holds[gone.position]
+                budget += given.pop(gone.position, 0)
+            if job in self.running:
                 holds[job.position] = needed
-                budget -= 1 if job.decodes else job.chunk
+                given[job.position] = 1 if job.decodes else job.chunk
+                budget -= given[job.position]
         while not preempted and self.queue and len(self.running) < self.most_running and budget > 0:
             job = self.queue[0]
             whole = job.prompt + job.made
@@ -226,9 +235,11 @@ def vllm_in_chunks(
     running: int,
     watermark: float,
     accounting: str,
+    victim: str,
 ) -> Literal:
     """Serve running requests in order, then the head of the queue, cut at the budget."""
     worker = _Vllm(instance, arrivals, coefficients)
+    worker.victim = victim
     engine = accounting != "tokens"
     for job in worker.jobs:
         job.ahead = 0 if engine and job.prompt else 1

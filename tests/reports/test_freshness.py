@@ -58,11 +58,9 @@ def test_what_is_stale() -> None:
 
 def test_what_a_page_states_is_read_back() -> None:
     """None of them, one, or thousands; a page that says nothing states nothing."""
-    assert age_text(3568, 0) == "All 3,568 rows were computed by the present code."
-    assert (
-        age_text(3568, 12)
-        == "12 of 3,568 rows were computed before the last change of the method's code."
-    )
+    assert age_text(3568, 0) == "All 3,568 runs used the present version of their method's code."
+    old = "used an older version of their method's code; new runs may differ."
+    assert age_text(3568, 12) == f"12 of 3,568 runs {old}"
     for count in (0, 1, 12_345):
         assert stated(f"# Title\n\n{origin_text(frame(record()), count)}\n## More\n") == count
     assert stated("# Title\n") is None
@@ -89,17 +87,16 @@ def test_check_fails_once_sources_have_changed(
     write(*(record(method=name, **given) for name in ("highs:ilp", "cpsat:cpsat")))
     monkeypatch.setattr(freshness, "_digest", lambda _: "now")
     page.main([])
-    assert "\n\nAll 2 rows were computed by the present code.\n" in page.PAGE.read_text()
+    assert (
+        "\n\nAll 2 runs used the present version of their method's code.\n" in page.PAGE.read_text()
+    )
     assert page.main(["--check"]) == 0
     monkeypatch.setattr(freshness, "_digest", lambda _: "edited")
     capsys.readouterr()
     assert page.main(["--check"]) == 1
     assert "it calls itself current, but 2 of 2 are stale" in capsys.readouterr().err
     page.main([])
-    assert (
-        "\n\n2 of 2 rows were computed before the last change of the method's code.\n"
-        in page.PAGE.read_text()
-    )
+    assert "\n\n2 of 2 runs used an older version of their method" in page.PAGE.read_text()
     assert page.main(["--check"]) == 0
 
 
@@ -113,10 +110,8 @@ def test_nightly_rows_without_digests_are_read(tmp_path: Path) -> None:
     old = read_rows(path)
     assert stale_rows(old) == 1
     assert rows_text(old) == path.read_text()
-    assert (
-        "\n\n1 of 1 row was computed before the last change of the method's code.\n"
-        in nightly_texts(old, stale=1)["README.md"]
-    )
+    stated_age = "\n\n1 of 1 run used an older version of its method's code; new runs may differ.\n"
+    assert stated_age in nightly_texts(old, stale=1)["README.md"]
 
 
 def test_a_report_tells_where_its_rows_come_from() -> None:

@@ -43,9 +43,9 @@ def test_the_page_tells_of_what_runs_it_is(registry: Registry) -> None:
     assert told.startswith(f"Runs: {len(seconds)}; commit ")
     assert told.endswith(f"; {hours:.1f} hours in all.")
     count = sum(len(each.proofs) for each in registry.instances)
-    assert f"\nAll {count} proofs were computed by the present code. " in page_text(registry, 0)
+    assert f"\nAll {count} proofs used the present version of " in page_text(registry, 0)
     assert (
-        f"\n7 of {count} proofs were computed before the last change of the method's code. "
+        f"\n7 of {count} proofs used an older version of their method's code; new runs may differ. "
         in page_text(registry, 7)
     )
 

@@ -51,7 +51,7 @@ def test_the_first_screen_says_who_is_best_and_what_is_open(
     gaps = [float(line.split("|")[-2].strip(" %")) for line in still]
     assert gaps == sorted(gaps, reverse=True)
     assert "3 instances, 1 of them with UB = LB" in made.first
-    assert f"{len(night):,} of {len(night):,} rows were computed before" in made.first
+    assert f"{len(night):,} of {len(night):,} runs used an older version" in made.first
 
 
 def test_the_pages_link_each_other(made: SiteResults, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_the_pages_link_each_other(made: SiteResults, tmp_path: Path) -> None:
     board = made.files["leaderboard/index.html"]
     assert 'href="../library/instances/' in board
     assert 'href="../index.html"' in board
-    assert "were computed before the last change of the method" in board
+    assert "used an older version of their method" in board
 
 
 def test_files_of_the_library_have_their_place(made: SiteResults) -> None:

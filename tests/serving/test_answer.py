@@ -73,7 +73,7 @@ def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
         ("lengths", "svf", "9.100 s", "26.0 %"),
         ("hindsight", "local-search", "9.000 s", "26.8 %"),
     ]
-    last = "No scheduler can be below 8.700 s, so vLLM's leaves at most 29.3 %."
+    last = "No scheduler has a mean below 8.700 s, so none saves more than 29.3 % over vLLM."
     assert _said(found) == last
     lines = str(found).splitlines()
     assert lines[0].split("  ")[0] == "information"
@@ -94,7 +94,7 @@ def test_a_loss_is_no_saving() -> None:
     """Of two classes that are above vLLM's scheduler, and one at it."""
     found = _answer({"vllm-v1": 100, "a-min with bins(100)": 105, "svf": 100}, 90)
     assert [row[3] for row in found.rows()] == ["", "nothing", "nothing"]
-    assert _said(found).endswith("leaves at most 10.0 %.")
+    assert _said(found).endswith("so none saves more than 10.0 % over vLLM.")
 
 
 def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
@@ -102,7 +102,7 @@ def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
     found = _answer({"vllm-v1": 30, "svf": 25}, 24, ROUNDS, covers_kept=False)
     assert found.headers[2] == "mean latency, rounds"
     assert found.rows()[1] == ("lengths", "svf", "2.500", "16.6 %")
-    assert _said(found) == "No scheduler within the problem can be below 2.400."
+    assert _said(found) == "No scheduler within the problem has a mean below 2.400."
 
 
 def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> None:
@@ -116,7 +116,8 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
     found = asked(outcomes, bound=24, optimal=True)
     assert found is not None
     assert found.rows()[2] == ("best known", "svf-first-fit, bound", "2.400", "20.0 %")
-    assert _said(found) == "The best schedule has 2.400, so vLLM's leaves at most 20.0 %."
+    last = "The best schedule has a mean of 2.400, so none saves more than 20.0 % over vLLM."
+    assert _said(found) == last
     reached = [*outcomes, *_outcomes({"mc-sf": 24}, 1)]
     assert "best known" not in str(asked(reached, bound=20))
 
@@ -127,8 +128,8 @@ def test_the_best_schedule_has_what_a_method_that_reaches_it_has() -> None:
     found = IN_ROUNDS(outcomes, bound=11, requests=3, optimal=True)
     assert found is not None
     assert found.rows()[1][2] == "3.667"
-    assert _said(found).startswith("The best schedule has 3.667,")
-    assert "be below 3.666" in str(IN_ROUNDS(outcomes, bound=11, requests=3))
+    assert _said(found).startswith("The best schedule has a mean of 3.667,")
+    assert "a mean below 3.666" in str(IN_ROUNDS(outcomes, bound=11, requests=3))
 
 
 @pytest.mark.parametrize(
@@ -177,9 +178,9 @@ def test_the_bound_is_never_shown_above_itself(base: int, bound: int, requests: 
     low = min(base, bound)
     outcomes = [MethodTotal("v", "vllm-v1", knowledge("vllm-v1"), base)]
     text = str(IN_ROUNDS(outcomes, bound=low, requests=requests))
-    shown = float(text.partition("be below ")[2].split(",")[0])
+    shown = float(text.partition("mean below ")[2].split(",")[0])
     assert shown <= low / requests
-    share = float(text.partition("at most ")[2].split()[0])
+    share = float(text.partition("more than ")[2].split()[0])
     assert share >= 100 * (base - low) / base - 1e-6
 
 
@@ -189,7 +190,7 @@ def test_what_is_won_is_never_shown_above_itself(base: int, other: int) -> None:
     found = _answer({"vllm-v1": base, "svf": other}, min(base, other))
     saved = found.rows()[-1][3].removesuffix(" %") if found.others else "0"
     low = 0.0 if saved == "nothing" else float(saved)
-    high = float(_said(found).partition("at most ")[2].split()[0])
+    high = float(_said(found).partition("more than ")[2].split()[0])
     won = 100 * max(0, base - other) / base
     assert low <= won + 1e-6 <= high + 2e-6
     assert high - low <= 0.1 + 1e-9

@@ -41,7 +41,7 @@ def run(
     minutes: float = math.inf,
     engine: tuple[str, ...] = ENGINE,
 ) -> list[dict[str, Any]]:
-    """Return a row for each instance, written as it comes; a thread a job has its own processes."""
+    """Return a row for each instance, written as it comes; each job has separate processes."""
     numbers, lock, stop = iter(range(instances)), threading.Lock(), threading.Event()
     deadline = time.monotonic() + 60 * minutes
     rows: list[dict[str, Any]] = []

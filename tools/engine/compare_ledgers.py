@@ -1,4 +1,4 @@
-"""vLLM's policies against ledgers of vLLM's own scheduler, step by step.
+"""vLLM's policies against ledgers of vLLM's scheduler, step by step.
 
 ``python -m tools.engine.compare_ledgers LEDGER...`` reads files of the format ``vllm-ledger/1``,
 one JSON object or one a line, and runs ``vllm-v1`` or ``vllm-priority`` with the limits that each
@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from heuristics.policies import vllm_priority, vllm_v1
-from heuristics.policy import Known, NotApplicableError, Rules
+from heuristics.policy import Forecast, Known, NotApplicableError, Rules
 from heuristics.simulator import RunSetting, run_policy
 from instances.instance_files import parse_instance
 from schedules import check_schedule
@@ -64,7 +64,9 @@ def difference(ledger: dict[str, Any]) -> str:
 
     def recorded(known: Known) -> Rules:
         """Return the rules, which count preemptions of requests that end all the same, too."""
-        rules: Any = policy.rules(known)
+        # The recorder gave the engine the upper end as priority.
+        told = Forecast(known.lower, known.upper, known.upper)
+        rules: Any = policy.rules(replace(known, forecast=told))
         preempt = rules._preempt
 
         def count(state: Any, request: int) -> None:

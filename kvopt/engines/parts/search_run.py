@@ -51,7 +51,7 @@ class SearchRun:
     """Run of a search: its results within the limits of its job.
 
     ``proved`` means by the search itself.  Prices that meet the known schedule do not end a search,
-    whose own proof is another witness.
+    whose proof is another witness.
     """
 
     def __init__(self, job: EngineJob, report: EventReport) -> None:

@@ -25,7 +25,7 @@ from schedules import check_schedule, make_schedule
 COVERED = 0.01
 #: A bound in floating point is lowered by this share, and by this much, before it is rounded up.
 BOUND_MARGIN, LEAST_MARGIN = 1e-5, 1e-3
-#: Share of the time left, and seconds, for prices where the solver's own bound is no proof.
+#: Share of the time left, and seconds, for prices where the solver's bound is no proof.
 PRICES_SHARE, PRICES_SECONDS = 0.25, 20.0
 
 

@@ -1,4 +1,4 @@
-"""Five numbers of your own, in milliseconds, and where they hold; unset ones are 0."""
+"""Five numbers that the user states, in milliseconds, and where they hold; unset ones are 0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RANGE = ("prefill_to", "decode_to", "read_to")
 def linear(
     coefficients: tuple[int, ...], stated: MeasuredRange | None = None, origin: str = ""
 ) -> BatchTime:
-    """Return the model with five coefficients (picoseconds), named by its own numbers."""
+    """Return the model with five coefficients (picoseconds), named by these numbers."""
     named = zip(_COEFFICIENTS, coefficients, strict=True)
     parts = [f"{name}={milliseconds(value)}" for name, value in named if value]
     if stated is not None:

@@ -2,7 +2,7 @@
 
 Keys ``chat_id``, ``parent_chat_id``, ``timestamp`` (seconds since the first), ``input_length``,
 ``output_length``, ``type``, ``turn`` and ``hash_ids``, the ids of the prompt's blocks of 16 tokens
-(README of alibaba-edu/qwen-bailian-usagetraces-anon).  A turn is a request of its own, at its time,
+(README of alibaba-edu/qwen-bailian-usagetraces-anon).  A turn is a separate request, at its time,
 whoever its parent is; the report says how much of the prompts could be shared.
 """
 

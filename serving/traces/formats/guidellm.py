@@ -1,4 +1,4 @@
-"""GuideLLM's report (benchmarks.json): requests with times of their own, of one run of several.
+"""GuideLLM's report (benchmarks.json): requests with separate times, of one run of several.
 
 One JSON object with ``metadata`` and ``benchmarks``, each with ``requests`` of three lists:
 successful, incomplete (cut off when the run ended) and errored.  A request has ``prompt_tokens``,

@@ -1,4 +1,4 @@
-"""Scheduler classes that replace only the queue of vLLM's own."""
+"""Scheduler classes that replace only the queue of vLLM's scheduler."""
 
 from __future__ import annotations
 
