@@ -15,7 +15,7 @@ upper      upper end of it, at most M − s
 estimates  the output (tokens) expected after 0, 1, 2 ... tokens made, by position
 laws       100 equally likely outputs each, in order, by position
 arrived    arrivals by position, in rounds or in seconds, which decide ties
-limits     tokens of a block, budget and most running requests of an engine
+engine     limits (block, budget, running), watermark and accounting of vLLM
 advice     expected start of each request in the LP relaxation (rounds), by position
 draw       returns a random number in [0, 1)
 pick       chooses one of several positions

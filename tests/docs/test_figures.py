@@ -229,8 +229,9 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
 #: Parts with figures that nothing measures: limits, defaults, rules and statements of others.
 STATED = {
     "docs/certificates.md": ("integers of at most 63 bits", "steps at most, some minutes"),
-    "docs/policies.md": ("as on a GPU of 80 GB",),
+    "docs/policies.md": ("as on a GPU of 80 GB", "3.5 degrees of freedom"),
     "docs/proofs/area.md": ("Prop. 3.1 of Kong",),
+    "docs/proofs/overestimates.md": ("Theorem 3.2 of Kong",),
     "docs/proofs/index.md": ("`python -m tools.attack` draws 10,000 small ones",),
     "docs/proofs/tolerances.md": ("R·δ ≤ 0.01", "L = 0.01 / δ", "the limit is R = 10,000"),
     "docs/solving.md": (
