@@ -5,8 +5,6 @@ on lists and compiled on arrays.  (``heuristics.look_ahead_rules`` is the look-a
 decide round by round.)
 """
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 

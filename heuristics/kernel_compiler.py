@@ -7,8 +7,6 @@ Kernels that make nothing, but fill the arrays of their callers, are compiled wi
 runtime for memory, which counts references by atomic steps, and are put into their callers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

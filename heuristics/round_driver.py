@@ -6,8 +6,6 @@ ends, or later where nothing could run.  In unit rounds each takes 1, and rounds
 count, so that round t begins at time t.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """One simulator for every policy: from event to event, in unit rounds or in real time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

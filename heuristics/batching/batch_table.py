@@ -10,8 +10,6 @@ back: the batch behind a cell after the first i requests either gained request i
 and the rest of it stands behind the cell it came from, or it is as it was before request i.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 

@@ -17,8 +17,6 @@ No ratio is claimed: chen2025 states two (Theorems 5 and 6) that rest on its Lem
 Reference: ``heuristics/reference/a_min.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

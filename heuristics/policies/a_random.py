@@ -8,7 +8,7 @@ schedules with the same order of starts (Definition EC.1), which passing over a 
 
 Each request draws a number of its own (smallest first), so later requests change no earlier draw.
 
-Reference: ``heuristics/reference/a_max.py``.
+Reference: ``heuristics/reference/h_sf.py``.
 """
 
 from fractions import Fraction

@@ -10,10 +10,8 @@ intervals of the first arrivals decide once, α being the least ℓ/u.
 
 The guarantee of A_ℓ holds where the policy chooses A_ℓ; nothing is claimed of A_min.
 
-Reference: ``heuristics/reference/a_switch.py``.
+Reference: ``heuristics/reference/a_min.py``.
 """
-
-from __future__ import annotations
 
 from dataclasses import replace
 

@@ -18,8 +18,6 @@ memory again at once, and one with a peak near M must survive each overflow with
 Reference: ``heuristics/reference/alpha_greedy.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from heuristics.policies.alpha_greedy import ALPHA, ProtectionRules

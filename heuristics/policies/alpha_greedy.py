@@ -14,8 +14,6 @@ cleared for ever (J1 sec. 7); the simulator proves that by a repeated state and 
 Reference: ``heuristics/reference/alpha_greedy.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from heuristics.arrival_queue import ArrivalQueue, exact_fraction

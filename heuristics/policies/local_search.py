@@ -10,8 +10,6 @@ best of those orders; no other worst-case guarantee is claimed.
 Reference: none, no paper states it as pseudocode.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 import numpy as np

@@ -20,8 +20,6 @@ The policy always finishes.  Proof: docs/proofs/termination.md (P11).
 Reference: ``heuristics/reference/sorted_f_amin.py``.
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A worker and its rounds, for the policies that decide anew in each round and may evict."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from heuristics.reference import ManyRoundsError

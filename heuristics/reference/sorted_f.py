@@ -5,8 +5,6 @@ The numbers are the lines that W prints.  Phase 1 orders what waits, anew whenev
 then the position; ``Item`` is made so that sorting it says the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Sorted-F on lower bounds that grow, as W Algorithm 5 states it, with W's line numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from heuristics.reference.sorted_f import (

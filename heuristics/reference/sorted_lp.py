@@ -4,8 +4,6 @@ The relaxation is solved by whoever calls: ``advice`` is y_i = Σ t·x*_{i,t} (l
 Algorithm 6, line 1 of Algorithm 7).  Admission is Phase 2 of Algorithm 1, which both repeat.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from heuristics.reference.sorted_f import Item, local_swap, phase_1, phase_2
