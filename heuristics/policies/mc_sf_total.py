@@ -8,4 +8,4 @@ Reference: ``heuristics/reference/mc_sf.py``.
 
 from heuristics.policy import ListPolicy
 
-POLICY = ListPolicy("mc-sf-total", rank=lambda known: (known.prompts + known.outputs,))
+POLICY = ListPolicy("mc-sf-total", rank=lambda known: (known.peaks,))

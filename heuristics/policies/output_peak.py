@@ -8,6 +8,4 @@ Reference: ``heuristics/reference/svf.py``.
 
 from heuristics.policy import ListPolicy
 
-POLICY = ListPolicy(
-    "output-peak", rank=lambda known: (known.outputs * (known.prompts + known.outputs),)
-)
+POLICY = ListPolicy("output-peak", rank=lambda known: (known.outputs * known.peaks,))

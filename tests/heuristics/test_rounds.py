@@ -125,7 +125,7 @@ def test_eviction_on_overflow_by_hand() -> None:
     trace = run_fake(rules, [(0, 1, 3), (0, 1, 3)], memory=6)
     assert ("evict", 2) in rules.calls
     assert trace.segments == [[Run(0, 1, 3)], [Run(0, 1, 2), Run(3, 1, 3)]]
-    assert (trace.completions, trace.rounds) == ([3, 6], 6)
+    assert trace.completions == [3, 6]
 
 
 def test_kept_tokens_by_hand() -> None:
@@ -242,7 +242,6 @@ def test_affine_batch_time_by_hand() -> None:
     assert seconds(trace.begins) == [0.0, 3.5]
     assert seconds(trace.completions) == [7.0, 8.5]
     assert trace.gaps == []
-    assert trace.rounds == 4
     assert trace.segments == [[Run(0, 1, 3)], [Run(2, 1, 2)]]
     # A request is visible to the round that begins exactly at its arrival.
     trace = run_fake(Fake(everything), [(0.0, 2, 3), (2.0, 4, 2)], memory=20, batch_time=SLOW)
