@@ -6,7 +6,7 @@ advice, rounds; ties by arrival, then by position) and passing over misfits; swa
 ``sorted-f-swap``, by ascending peak.  Inside a batch the shortest output comes first; admission is
 the common one.  No worst-case guarantee is claimed, by W neither.
 
-Reference: ``heuristics/reference/sorted_lp.py``.
+Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 import numpy as np

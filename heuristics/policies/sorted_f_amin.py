@@ -17,7 +17,7 @@ No worst-case guarantee is claimed, by W neither.
 
 The policy always finishes.  Proof: docs/proofs/termination.md (P11).
 
-Reference: ``heuristics/reference/sorted_f_amin.py``.
+Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 from bisect import insort

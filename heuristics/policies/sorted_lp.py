@@ -5,7 +5,7 @@ too.  Its advice is y = Σ t·x*, the expected start of each request (rounds).  
 common one; ties go by arrival, then by position.  No worst-case guarantee is claimed, by W
 neither.
 
-Reference: ``heuristics/reference/sorted_lp.py``.
+Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 from heuristics.policy import AdvisedPolicy
