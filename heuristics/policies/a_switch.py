@@ -9,8 +9,6 @@ and only if ℓ² − 3ℓu + u² > 0, in integers.  The paper has all requests 
 intervals of the first arrivals decide once, α being the least ℓ/u.
 
 The guarantee of A_ℓ holds where the policy chooses A_ℓ; nothing is claimed of A_min.
-
-Reference: ``heuristics/reference/a_min.py``.
 """
 
 from dataclasses import replace

@@ -16,8 +16,6 @@ The pseudocode leaves some points open, which are read so:
 No worst-case guarantee is claimed, by W neither.
 
 The policy always finishes.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 from bisect import insort

@@ -2,8 +2,6 @@
 
 The rules of ``srpt``, with the middle of the prediction, rounded up, for the true output.  A
 request that has made as many tokens is believed to make one more.
-
-Reference: ``heuristics/reference/srpt.py``.
 """
 
 from heuristics.policy import Known, RoundPolicy, Rules
