@@ -44,7 +44,6 @@ def interpreting() -> Iterator[None]:
 def kernel(function: _Function) -> _Function:
     """Mark a function that is run compiled too, and that other kernels call; it stays as it is."""
     _plain.append(function)
-    function.is_kernel = True  # type: ignore[attr-defined]
     return function
 
 

@@ -321,7 +321,7 @@ class PlanPolicy(Policy):
     """
 
     plan: Callable[[Known], Ints | Iterator[Ints]] = field(kw_only=True)
-    """Returns the positions in order of admission; or yields them in pieces, if it draws nothing."""
+    """Returns the positions in order of admission, or yields them in pieces if it draws nothing."""
 
 
 @dataclass(frozen=True)

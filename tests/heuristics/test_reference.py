@@ -1,7 +1,5 @@
 """Every policy against its transcription, found by name: a new policy without one is named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The driver: the order of a round, bad rules, endless loops, clocks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
