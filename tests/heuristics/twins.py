@@ -1,7 +1,5 @@
 """What a policy's transcription needs, so that any of them can be run with its policy."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from typing import Any
