@@ -294,11 +294,9 @@ def test_three_partition_is_a_three_partition_problem(m: int, target: int, solva
     for seed in range(10):
         instance = three_partition.generate(seed, m=m, target=target, solvable=solvable)
         numbers = instance.prompts.tolist()
-        assert len(numbers) == 3 * m
-        assert sum(numbers) == m * target
+        assert (len(numbers), sum(numbers)) == (3 * m, m * target)
         assert all(target < 4 * x and 2 * x < target for x in numbers)
-        assert instance.memory == target + 3
-        assert set(instance.outputs.tolist()) == {1}
+        assert (instance.memory, set(instance.outputs.tolist())) == (target + 3, {1})
         assert sum(sorted(numbers)[:4]) + 4 > instance.memory
         assert instance.known_optimum == 3 * m * (m + 1) // 2 + (0 if solvable else 1)
         assert _triples_with_sum(numbers, target) is solvable or solvable
@@ -413,8 +411,7 @@ def test_geometric_outputs_decay() -> None:
 def test_amax_trap_counts() -> None:
     """ℓ = 2, u = 8, a = 10: M = 16, 80 short, b = 10·√4 = 20 and so 40 long, in random order."""
     instance = amax_trap.generate()
-    assert instance.memory == 16
-    assert _kinds(instance) == {(0, 2): 80, (0, 8): 40}
+    assert (instance.memory, _kinds(instance)) == (16, {(0, 2): 80, (0, 8): 40})
     assert _predictions(instance) == {(2, 8)}
     assert instance.outputs.tolist() != sorted(instance.outputs.tolist())
     # √(100 * 7 / 2) = 18.7, rounded down; 18 * 2 = 36.

@@ -35,7 +35,7 @@ from kvopt.sweeps.sweep_inputs import InputError
 from schedules import read_schedule
 from schedules.evidence import COMPUTED, is_bound_believed
 from tests.kvopt.best_known.registry import FOUR, PRICES
-from tests.kvopt.sweep_tools import ROOT, in_python, own_method
+from tests.kvopt.sweep_tools import ROOT, Patch, in_python, own_method
 
 FUNCTIONS = ("bound", "check", "compare", "read", "run", "solve")
 SECONDS = Instance("seconds", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
@@ -224,8 +224,7 @@ def test_progress_as_lines() -> None:
         shown.append(stream.getvalue())
     # On a busy machine a line before the header says that starting takes long.
     assert "  seconds       incumbent " in shown[0]
-    assert shown[0].splitlines()[-1].split()[1:3] == ["12", "12"]
-    assert shown[1] == ""
+    assert (shown[0].splitlines()[-1].split()[1:3], shown[1]) == (["12", "12"], "")
 
 
 def test_progress_as_calls() -> None:
@@ -312,9 +311,7 @@ def test_a_comparison_with_a_store_is_resumed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [store]
 
 
-def test_an_interrupted_comparison_returns_what_had_finished(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_interrupted_comparison_returns_what_had_finished(monkeypatch: Patch) -> None:
     """With a warning that says how many runs are missing."""
 
     def interrupted(tasks: Sequence[Task], *_: object) -> Iterator[FinishedRun]:
@@ -370,7 +367,7 @@ def test_a_certificate_counts_for_what_it_proves(tmp_path: Path) -> None:
 
 @pytest.mark.slow("waits")
 def test_a_certificate_that_takes_too_long_costs_no_schedule(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     """It is evaluated in a process of its own, which is killed: one line, and nobody evaluates it.
 
@@ -439,7 +436,7 @@ def test_a_comparison_warns_of_a_method_that_is_wrong(tmp_path: Path) -> None:
     [(kvopt.api, FUNCTIONS), (kvopt.result, ["Result"]), (kvopt.sweeps.comparison, ["comparison"])],
 )
 def test_the_examples_of_the_docstrings(
-    module: Any, public: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    module: Any, public: Sequence[str], tmp_path: Path, monkeypatch: Patch
 ) -> None:
     """Each public function has one, with its output."""
     monkeypatch.chdir(tmp_path)

@@ -68,8 +68,7 @@ def _with_most_memory(command: Evaluate) -> tuple[int, int]:
 def test_a_hidden_process_ends_with_its_run(tmp_path: Path) -> None:
     """A child that has cut itself loose is below the run all the same, and killed with it."""
     command = _sweep(tmp_path, _HIDE.format(what="pass") + "return [0, 3]")
-    assert command.run().returncode == 0
-    assert command.alive() == []
+    assert (command.run().returncode, command.alive()) == (0, [])
     assert _row(tmp_path)["tel"] == 6
 
 

@@ -123,8 +123,7 @@ def test_a_run_takes_no_bound_from_it(bound: int) -> None:
     both = _events(KEPT, PLAIN, KEPT, bound=bound)
     assert both.schedule is not None
     assert (both.schedule.tel, both.incumbents, both.upper_bound) == (18, [(0.5, 18)], 18)
-    assert both.status() == ("optimal" if bound == 18 else "feasible")
-    assert both.detail() == []
+    assert (both.status(), both.detail()) == ("optimal" if bound == 18 else "feasible", [])
 
 
 def _run(method: str) -> FinishedRun:
@@ -187,8 +186,7 @@ def test_a_note_at_the_end_of_many_refusals_is_not_cut_off() -> None:
     account = _events(KEPT, bound=14)
     for number in range(30):
         account.take(ScheduleFound(starts=[], found_by=f"{number} " + "x" * 200))
-    assert account.status() == "refused"
-    assert account.detail()[0] == KEEPS_TOKENS_NOTE
+    assert (account.status(), account.detail()[0]) == ("refused", KEEPS_TOKENS_NOTE)
 
 
 def test_one_run_that_keeps_marks_the_method() -> None:

@@ -68,8 +68,7 @@ def test_every_command_says_so_in_one_line(command: str, small: Path, tmp_path: 
     out = tmp_path / "out.json"
     _shell("{python} {root}/solve.py {small} --policy svf --out {out}", small=small, out=out)
     result = _shell(f"{{python}} {command} > /dev/full", small=small, out=out)
-    assert result.returncode == 2
-    assert len(result.stderr.splitlines()) == 1
+    assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
     assert "No space left" in result.stderr
 
 

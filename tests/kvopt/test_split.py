@@ -132,7 +132,6 @@ def test_a_wrong_schedule_of_a_part_refuses_the_run() -> None:
     run_parts(parts, task, report, lambda _, own: own.schedule(begin, "svf"), run, prove=True)
     state.close()
     assert state.schedule is not None
-    assert state.schedule.starts == tuple(begin)
-    assert state.standing() == "refused"
+    assert (state.schedule.starts, state.standing()) == (tuple(begin), "refused")
     (reason,) = state.refused
     assert reason.startswith("liar: ")

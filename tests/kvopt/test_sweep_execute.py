@@ -33,8 +33,7 @@ def test_a_policy() -> None:
     assert (record.status, record.ending, record.tel) == ("optimal", "finished", 6)
     assert finished.schedule is not None
     assert finished.schedule.starts == (0, 3)
-    assert finished.schedule.provenance["code"] == record.code
-    assert finished.schedule.tel == 6
+    assert (finished.schedule.provenance["code"], finished.schedule.tel) == (record.code, 6)
     assert finished.instance == PAIR
 
 

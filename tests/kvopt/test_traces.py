@@ -22,12 +22,13 @@ from serving.traces import TraceError, TraceOptions
 from serving.traces.read_trace import read_trace
 from serving.traces.trace_options import TraceOptionError
 from tests.kvopt.conftest import Refused
+from tests.kvopt.sweep_tools import Capture, Patch
 from tests.serving.traces.cases import BY_NAME
 
 VIDUR, BURST = BY_NAME["vidur.csv"].path, BY_NAME["burstgpt.csv"].path
 
 
-def test_solve_takes_a_trace(capsys: pytest.CaptureFixture[str], refused: Refused) -> None:
+def test_solve_takes_a_trace(capsys: Capture, refused: Refused) -> None:
     """In rounds: 0, 211 (105.5 s of half a second), so both run at once: 18 + 5 rounds."""
     arguments = [str(BURST), "--memory", "100", "--round-seconds", "0.5", "--method", "svf"]
     assert solve(arguments) == 0
@@ -42,7 +43,7 @@ def test_solve_takes_a_trace(capsys: pytest.CaptureFixture[str], refused: Refuse
 
 @pytest.mark.slow("walks")
 def test_a_file_that_hides_an_instance_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: Patch, capsys: Capture
 ) -> None:
     """By every command that takes a name: the file of one's own is run, and one line says so."""
     monkeypatch.chdir(tmp_path)
@@ -80,9 +81,7 @@ def test_the_api_refuses_in_one_line() -> None:
         kvopt.read("tiny_handover", memory=3)
 
 
-def test_a_sweep_runs_traces(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: Refused
-) -> None:
+def test_a_sweep_runs_traces(tmp_path: Path, capsys: Capture, refused: Refused) -> None:
     """Two by one command, and beside instances, which take no options."""
     store = tmp_path / "runs.sqlite"
     arguments = ["--methods", "svf", "--store", str(store)]
@@ -165,7 +164,7 @@ FILES = {
 @pytest.mark.parametrize("spelled", ["{}", "./{}"])
 @pytest.mark.parametrize("file", FILES)
 def test_a_fault_names_the_file_once(
-    file: str, spelled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
+    file: str, spelled: str, tmp_path: Path, monkeypatch: Patch, refused: Refused
 ) -> None:
     """By its whole path in a sweep, whose rows have that, and as it was given else."""
     text, expected = FILES[file]

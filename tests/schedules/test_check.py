@@ -34,8 +34,7 @@ def test_a_valid_schedule_is_summarised() -> None:
     # Times 1, 2, 3 hold 3 + 0, 4 + 2, 5 + 3 = 8 = M.  TEL = 3 + (1 + 2) = 6.
     verdict = judged(PAIR, [0, 1])
     assert verdict.valid
-    assert verdict.kind == "valid"
-    assert verdict.exit_code == 0
+    assert (verdict.kind, verdict.exit_code) == ("valid", 0)
     assert str(verdict) == "valid: instance 'made', n=2, TEL 6"
     assert (verdict.time, verdict.tokens, verdict.request_ids) == (None, None, ())
 
@@ -44,8 +43,7 @@ def test_memory_one_token_short_is_refused_at_the_exact_time() -> None:
     """With M = 7 the same starts overflow at time 3, and the verdict says who was active."""
     # Times 1, 2 hold 3 and 6 tokens, time 3 holds 5 + 3 = 8 > 7.
     verdict = judged(dataclasses.replace(PAIR, memory=7), [0, 1])
-    assert verdict.kind == "infeasible"
-    assert verdict.exit_code == 21
+    assert (verdict.kind, verdict.exit_code) == ("infeasible", 21)
     assert (verdict.time, verdict.tokens, verdict.request_ids) == (3, 8, (0, 1))
     assert verdict.reason == ("at time 3 8 tokens are held, memory is 7; active request ids: 0, 1")
 

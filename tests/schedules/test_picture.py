@@ -205,8 +205,7 @@ def test_two_schedules_share_their_axes() -> None:
     instance, first = a_schedule(5)
     second = make_schedule(instance, [start + 30 for start in first.starts], "later")
     above, below = pair_picture(instance, first, second).axes[:2]
-    assert above.get_xlim() == below.get_xlim()
-    assert above.get_ylim() == below.get_ylim()
+    assert (above.get_xlim(), above.get_ylim()) == (below.get_xlim(), below.get_ylim())
     ends = [p + r.output for p, r in zip(second.starts, instance.requests, strict=True)]
     assert above.get_xlim() == (0, max(ends))
     # The request that was cancelled is hatched, so it is another collection above.

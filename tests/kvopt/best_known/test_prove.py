@@ -76,8 +76,7 @@ def test_the_rule() -> None:
 def test_a_stale_proof_is_run_again(proved: Sweep, monkeypatch: Patch, capsys: Capture) -> None:
     """It stays until a run of today proves the same; one that does not hold stays stale."""
     proved.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP, day=3)
-    assert proved.merge() == 0
-    assert proved.check() == 0
+    assert (proved.merge(), proved.check()) == (0, 0)
     proved.edit(lambda entry: [each.update(made_by="0" * 16) for each in entry["proofs"]])
     assert proved.check() == 3
     stale = "four: STALE: the proof of {} was made by other sources"

@@ -10,18 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvopt.methods.custom_python import OwnMethodError, load_own
-from kvopt.methods.grammar import (
-    MethodError,
-    method_of_document,
-    read_method,
-    read_methods,
-)
+from kvopt.methods.grammar import MethodError, method_of_document, read_method, read_methods
 from kvopt.methods.method_names import shown_method
 from kvopt.methods.syntax import MethodCall, MethodText, file_text, parse_method, split_methods
 from kvopt.suites import SuiteSection
 from kvopt.suites.instance_sources import draw_source
 from kvopt.sweeps.plan import plan
 from tests.kvopt.conftest import Command
+from tests.kvopt.sweep_tools import Patch
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -113,7 +109,7 @@ def test_canonical_text(text: str, canonical: str | None) -> None:
     assert read_method(canonical).text == canonical
 
 
-def test_a_file_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_has_one_name(tmp_path: Path, monkeypatch: Patch) -> None:
     """However the path is spelled and wherever the command is called from."""
     path = tmp_path / "mine.py"
     path.write_text("def solve(instance): ...")

@@ -24,8 +24,7 @@ def test_files_are_traces(case: Case, tmp_path: Path, capsys: pytest.CaptureFixt
     instance, report = read_trace(case.path, TraceOptions(memory=100))
     assert read_instance(path) == instance
     told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.splitlines() == report.lines
+    assert (told.out, told.err.splitlines()) == ("", report.lines)
 
 
 @pytest.mark.parametrize("memory", [(), ("--memory", "43")])
@@ -46,8 +45,7 @@ def test_all_options_arrive(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(trace), *arguments.split()]) == 0
     options = TraceOptions(100, 2, (0.0, 3.0), 2.5, "vidur", None, 0.5, 7)
     told = capsys.readouterr()
-    assert told.out == format_instance(read_trace(trace, options)[0])
-    assert told.err == ""
+    assert (told.out, told.err) == (format_instance(read_trace(trace, options)[0]), "")
 
 
 def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,8 +44,7 @@ def test_a_tokenizer_of_a_file(tmp_path: Path) -> None:
     options = TraceOptions(memory=100, tokenizer=str(path))
     instance, report = read_trace(BY_NAME["lmsys.jsonl"].path, options)
     # "a b" and "c d e"; " " is a token now, with the answer "b"; "a b c d" and "b".
-    assert instance.prompts.tolist() == [3, 1, 7]
-    assert instance.outputs.tolist() == [5, 1, 1]
+    assert (instance.prompts.tolist(), instance.outputs.tolist()) == ([3, 1, 7], [5, 1, 1])
     assert f"tokens of {path}" in report.notes
 
 
