@@ -17,16 +17,8 @@ from instances.families.chat_lognormal import generate
 from kvopt.methods.grammar import read_method
 from schedules import check_schedule
 
-SERVING = (
-    "alpha-greedy",
-    "alpha-beta",
-    "vllm-v1",
-    "vllm-v1(block=16)",
-    "sglang-ratio",
-    "sglang-ratio(order=spf)",
-    "wait",
-    "nested-wait",
-)
+SERVING = ["alpha-greedy", "alpha-beta", "vllm-v1", "vllm-v1(block=16)", "wait", "nested-wait"]
+SERVING += ["sglang-ratio", "sglang-ratio(order=spf)"]
 
 
 @cache

@@ -55,10 +55,8 @@ def test_the_page_of_the_nightly_suite(benchmark: Any, tmp_path: Path) -> None:
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
         shown.goto(page.as_uri())
         shown.wait_for_selector("html[data-shown=yes]", timeout=60_000)
-        metrics = {
-            each["name"]: each["value"]
-            for each in session.send("Performance.getMetrics")["metrics"]
-        }
+        told = session.send("Performance.getMetrics")["metrics"]
+        metrics = {each["name"]: each["value"] for each in told}
         browser.close()
     benchmark.extra_info["main thread, s"] = metrics["TaskDuration"]
     assert not benchmark.enabled or metrics["TaskDuration"] < 2

@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from kvopt.project_paths import PACKAGES
+from tests.commands import run_process
 from tests.docs.pages import ROOT, Block, blocks, shown
 
 _SCRIPTS = ("solve.py", "evaluate.py")
@@ -92,10 +93,6 @@ def run(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
         "PYTHONPATH": str(checkout),
         "CHECKOUT": str(ROOT),
     }
-    if block.language == "sh":
-        command = ["bash", "-c", _script(block)]
-    else:
-        command = ["python", "-c", block.changed()]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500
-    )
+    shell = block.language == "sh"
+    command = ["bash", "-c", _script(block)] if shell else ["python", "-c", block.changed()]
+    return run_process(*command, cwd=folder, env=environment, timeout=500)

@@ -12,7 +12,7 @@ import pytest
 import kvopt.commands.solve
 import kvopt.runs.supervise
 from instances import Instance, Request, write_instance
-from tests.commands import run_command
+from tests.commands import run_command, run_process
 from tests.kvopt.sweep_tools import ended, start_solve
 from tests.stand_in import PLAYED
 
@@ -86,11 +86,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A small disk of its own."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)],
-        capture_output=True,
-        text=True,
-    )
+    mounted = run_process("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", folder)
     if mounted.returncode:
         pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
     try:

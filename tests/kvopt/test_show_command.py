@@ -35,10 +35,6 @@ def test_a_policy_is_followed_by_its_pseudocode(capsys: pytest.CaptureFixture[st
     assert policy.startswith("# heuristics/policies/mc_sf.py\n")
     assert "POLICY = ListPolicy" in policy
     assert "# 1: for each round t = 1 to T do" in reference
-
-
-def test_a_policy_without_pseudocode_says_so() -> None:
-    """Local search stands in no paper."""
     assert show("local-search").endswith("\n# no pseudocode: see the docstring")
 
 

@@ -83,11 +83,9 @@ def test_a_file_of_ones_own_sets_no_clock(tmp_path: Path) -> None:
 
 def test_what_was_sent_before_a_crash_is_kept(tmp_path: Path) -> None:
     """A schedule that was checked stands; how the process ended stands beside it."""
+    body = "report('schedule', starts=[0, 4])\nreport('bound', value=3, source='mine')\n"
     method = own_method(
-        tmp_path,
-        "report('schedule', starts=[0, 4])\nreport('bound', value=3, source='mine')\n"
-        "os.kill(os.getpid(), signal.SIGKILL)",
-        "import os, signal",
+        tmp_path, body + "os.kill(os.getpid(), signal.SIGKILL)", "import os, signal"
     )
     record = execute(_task(method)).record
     assert (record.status, record.ending, record.tel) == ("feasible", "crashed", 7)

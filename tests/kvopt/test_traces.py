@@ -88,11 +88,8 @@ def test_a_sweep_runs_traces(tmp_path: Path, capsys: Capture, refused: Refused) 
     asked = ["--memory", "100", "--round-seconds", "1"]
     assert evaluate([str(VIDUR), str(BURST), "tiny_handover", *asked, *arguments]) == 0
     assert "the request failed" in capsys.readouterr().err
-    assert set(read_rows(store)["instance"]) == {
-        "vidur_m100_round1",
-        "burstgpt_m100_round1",
-        "tiny_handover",
-    }
+    names = {"vidur_m100_round1", "burstgpt_m100_round1", "tiny_handover"}
+    assert set(read_rows(store)["instance"]) == names
     told = refused(evaluate, "tiny_handover", *asked, *arguments)
     assert "memory, round_seconds: goes with a trace, found none; instances/tiny/handover" in told
     assert "a trace states no memory" in refused(evaluate, VIDUR, *arguments)
@@ -108,10 +105,8 @@ def test_a_suite_names_traces(tmp_path: Path) -> None:
         '  { trace = "./some.csv", memory = 100, limit = 2, window = [0, 9], rate = 2 },\n]\n'
     )
     loaded = [load(source) for source in read_suite(suite).sections[0].sources]
-    options = [
-        TraceOptions(memory=100, round_seconds=1.0),
-        TraceOptions(memory=100, limit=2, window=(0, 9), rate=2),
-    ]
+    second = TraceOptions(memory=100, limit=2, window=(0, 9), rate=2)
+    options = [TraceOptions(memory=100, round_seconds=1.0), second]
     for found, wanted in zip(loaded, options, strict=True):
         assert found.fault == ""
         assert found.instance == read_trace(tmp_path / "some.csv", wanted)[0]

@@ -19,12 +19,11 @@ Running = tuple[int, int]
 Base = tuple[Running, ...]
 
 
+Numbers = Sequence[int]
+
+
 def least_proved(
-    instance: Instance,
-    prices: Sequence[int],
-    unit: int,
-    multipliers: Sequence[int],
-    strict: Sequence[int],
+    instance: Instance, prices: Numbers, unit: int, multipliers: Numbers, strict: Numbers
 ) -> tuple[int, list[int]]:
     """Return the largest value that a sweep under prices on memory proves, at least 0.
 

@@ -94,11 +94,8 @@ def _overfull(
         for time, made in (each for run in runs for each in run):
             held[time] += prompt + made
             whose[time].add(i)
-    return [
-        (time, 2, tuple(sorted(whose[time])), tokens)
-        for time, tokens in held.items()
-        if tokens > memory
-    ]
+    over = {time: tokens for time, tokens in held.items() if tokens > memory}
+    return [(time, 2, tuple(sorted(whose[time])), tokens) for time, tokens in over.items()]
 
 
 def _honest(document: dict[str, Any], latency: int, keeps: bool) -> bool:

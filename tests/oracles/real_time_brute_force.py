@@ -18,6 +18,8 @@ from typing import NamedTuple
 from tests.oracles.real_time import duration
 
 Coefficients = tuple[int, int, int, int, int]
+#: Arrival (ns), prompt and output (tokens) of each.
+Requests = list[tuple[int, int, int]]
 
 
 class _At(NamedTuple):
@@ -58,17 +60,14 @@ class Moves(NamedTuple):
 
 
 def least_total_latency(
-    requests: list[tuple[int, int, int]],
-    memory: int,
-    coefficients: Coefficients,
-    moves: Moves | None = None,
+    requests: Requests, memory: int, coefficients: Coefficients, moves: Moves | None = None
 ) -> int:
     """Return the least Σ (completion − arrival) of (arrival, prompt, output), in nanoseconds."""
     return _Search(requests, memory, coefficients, moves or Moves()).run()
 
 
 def best_goodput(
-    requests: list[tuple[int, int, int]],
+    requests: Requests,
     memory: int,
     coefficients: Coefficients,
     limits: Limits,
@@ -90,11 +89,7 @@ def best_goodput(
 
 class _Search:
     def __init__(
-        self,
-        requests: list[tuple[int, int, int]],
-        memory: int,
-        coefficients: Coefficients,
-        moves: Moves,
+        self, requests: Requests, memory: int, coefficients: Coefficients, moves: Moves
     ) -> None:
         self.requests, self.memory = requests, memory
         self.coefficients, self.moves = coefficients, moves

@@ -32,13 +32,8 @@ from tests.kvopt.sweep_tools import Patch
 from tests.tiers import a_few, spread
 
 #: The bound from volumes is 10; the construction says 12, its schedule is the planted one.
-BUILT = Instance(
-    "built",
-    5,
-    tuple(Request(request.id, 1, 1, request.output) for request in FOUR.requests),
-    known_optimum=12,
-    known_optimum_reason="the same a round later",
-)
+_LATER = tuple(Request(request.id, 1, 1, request.output) for request in FOUR.requests)
+BUILT = Instance("built", 5, _LATER, known_optimum=12, known_optimum_reason="a round later")
 PLANTED = tuple(start + 1 for start in OPTIMAL)
 
 #: What may be changed unnoticed, and why it harms nothing: it is said of a run, nothing is
@@ -198,13 +193,8 @@ def test_entries_missing_twice_or_out_of_order(good: tuple[Sweep, int], forge: s
     """The registry has each instance of the library once, in the library's order."""
     sweep, _ = good
     entries = sweep.entries()
-    forged = {
-        "drop": entries[1:],
-        "twice": [*entries, entries[-1]],
-        "swap": [entries[1], entries[0], *entries[2:]],
-        "reverse": entries[::-1],
-    }
-    _write(sweep, forged[forge])
+    forged = {"drop": entries[1:], "twice": [*entries, entries[-1]], "reverse": entries[::-1]}
+    _write(sweep, (forged | {"swap": [entries[1], entries[0], *entries[2:]]})[forge])
     assert sweep.check() == 1
 
 

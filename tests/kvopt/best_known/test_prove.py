@@ -66,9 +66,8 @@ def test_the_rule() -> None:
     for instance, lower, methods, certificate, reason in cases:
         proved = certificate.kind, certificate.value
         verdict = decide(instance, 12, lower, [proof_by(method) for method in methods], proved)
-        assert verdict.opt == (
-            not reason.startswith(("open", "one proof", "by construction alone"))
-        )
+        shown = not reason.startswith(("open", "one proof", "by construction alone"))
+        assert verdict.opt == shown
         assert verdict.reason.startswith(reason)
 
 
@@ -89,10 +88,8 @@ def test_a_stale_proof_is_run_again(proved: Sweep, monkeypatch: Patch, capsys: C
     assert "NOT PROVED: optimal, TEL 12, bound 12" in capsys.readouterr().out
     assert proved.check() == 3
     assert rerun_proofs.main(arguments) == 0
-    assert [each["made_by"] for each in proved.entry()["proofs"]] == [
-        made_by("cpsat:cpsat"),
-        made_by("highs:ilp"),
-    ]
+    made = [made_by("cpsat:cpsat"), made_by("highs:ilp")]
+    assert [each["made_by"] for each in proved.entry()["proofs"]] == made
     assert proved.check() == 0
     assert rerun_proofs.main(arguments) == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -132,11 +133,10 @@ def test_a_file_has_one_name(tmp_path: Path, monkeypatch: Patch) -> None:
 def test_odd_names_of_files_go_in_quotes(name: str, tmp_path: Path) -> None:
     """The canonical text reads as itself; tables show the name without quotes."""
     path = tmp_path / name
-    path.write_text(
-        "#!/bin/sh\n" if not name.endswith(".py") else "def solve(instance, how='a'): ..."
-    )
+    python = name.endswith(".py")
+    path.write_text("def solve(instance, how='a'): ..." if python else "#!/bin/sh\n")
     path.chmod(0o755)
-    call = '(how="b, c")' if name.endswith(".py") else ""
+    call = '(how="b, c")' if python else ""
     text = file_text(str(path)) + call
     (method, other) = read_methods([f"{text},svf"])
     assert (method.path, other.text) == (path, "svf")
@@ -157,12 +157,8 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
     told = r"file:mine\.py is two files, .*a/mine\.py and .*b/mine\.py"
     with pytest.raises(MethodError, match=told):
         read_methods([f"file:{path}" for path in paths])
-    sections = [
-        SuiteSection(
-            path.parent.name, (draw_source("am1", 0, {"n": 3}),), (read_method(f"file:{path}"),)
-        )
-        for path in paths
-    ]
+    source = (draw_source("am1", 0, {"n": 3}),)
+    sections = [SuiteSection(p.parent.name, source, (read_method(f"file:{p}"),)) for p in paths]
     with pytest.raises(MethodError, match=r"file:mine\.py is two files"):
         plan(sections)
     tasks = [*plan(sections[:1]), *plan(sections[1:])]
@@ -204,10 +200,8 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
 )
 def test_what_is_no_method(text: str, reason: str) -> None:
     """The one line names what there is."""
-    with pytest.raises(MethodError) as error:
+    with pytest.raises(MethodError, match=rf"\A.*{re.escape(reason)}.*\Z"):
         read_method(text)
-    assert reason in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

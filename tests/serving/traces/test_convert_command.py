@@ -37,10 +37,8 @@ def test_by_name(name: str, memory: tuple[str, ...], capsys: pytest.CaptureFixtu
 
 def test_all_options_arrive(capsys: pytest.CaptureFixture[str]) -> None:
     """Each of them, without a file to standard output, and quietly."""
-    arguments = (
-        "--memory 100 --limit 2 --window 0 3 --rate 2.5 --arrival-seed 7 --round-seconds 0.5 "
-        "--format vidur --quiet"
-    )
+    arguments = "--memory 100 --limit 2 --window 0 3 --rate 2.5 --arrival-seed 7 --quiet "
+    arguments += "--round-seconds 0.5 --format vidur"
     trace = BY_NAME["vidur.csv"].path
     assert main([str(trace), *arguments.split()]) == 0
     options = TraceOptions(100, 2, (0.0, 3.0), 2.5, "vidur", None, 0.5, 7)
