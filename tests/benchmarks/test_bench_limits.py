@@ -6,8 +6,6 @@ checking.  It ends with a schedule (exit 0) or says that there is none (exit 4),
 it had to be stopped from outside.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

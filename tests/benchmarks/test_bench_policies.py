@@ -1,7 +1,5 @@
 """Policies on chat lengths, M = 16,492: time, TEL against another policy's, cancelled runs."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reports over 100,000 rows in under 20 seconds; the page of the nightly suite loads in 2."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

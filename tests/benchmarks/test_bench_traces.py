@@ -4,8 +4,6 @@ In the test run 30,000 rows.  ``pytest tests/benchmarks/test_bench_traces.py --b
 --benchmark-only`` takes a million, in a process of its own whose resident memory is noted, too.
 """
 
-from __future__ import annotations
-
 import csv
 import datetime
 import json

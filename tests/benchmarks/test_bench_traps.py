@@ -1,7 +1,5 @@
 """Theorems 2.1 and 8.2 of wang2025: how the trapped policies' ratios grow with M."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

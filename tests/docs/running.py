@@ -1,7 +1,5 @@
 """Runs a block of a page as a reader would, in a folder of its own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

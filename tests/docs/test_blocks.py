@@ -1,7 +1,5 @@
 """Every command and code block of the pages is run, and what they show comes out."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page on certificates: its program proves every value of the kind from the page alone."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

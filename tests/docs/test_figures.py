@@ -1,7 +1,5 @@
 """Figures of the docs are computed again here, or stand next to the commit of their run."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

@@ -1,7 +1,5 @@
 """What the pages name exists: links, anchors, files, modules, tests, and the works they cite."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The site: built without a complaint, and read without a network."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Large instances: requests built by columns, and the hash in batches."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pickle

@@ -1,7 +1,5 @@
 """The families: every generator keeps to its recipe, and what it claims to know is true."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Instance files: what is written is read again, and what is wrong is said in one line."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The command ``python -m instances.generate``: files, listing, and one line for every mistake."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Instances by name: every instance of the library is found, and a typo finds the nearest."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

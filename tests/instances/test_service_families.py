@@ -1,7 +1,5 @@
 """Families of requests to a service: the published moments, arrivals, and the worst mix."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from importlib import import_module

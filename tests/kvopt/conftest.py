@@ -1,7 +1,5 @@
 """Small instances as files, and the command as a user calls it."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial

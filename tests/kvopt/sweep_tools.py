@@ -1,7 +1,5 @@
 """What tests of runs share: small instances, methods, commands, and who is still alive."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """``import kvopt``: calls of a notebook's user, their results and their errors."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import io

@@ -1,7 +1,5 @@
 """``--solver auto``: the default, at every size."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

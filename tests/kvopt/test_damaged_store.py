@@ -1,7 +1,5 @@
 """A store whose columns or proofs are damaged: one line that names the run, never a traceback."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

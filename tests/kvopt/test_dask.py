@@ -1,7 +1,5 @@
 """The Dask executor on a real scheduler and real workers: what it survives and what it refuses."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

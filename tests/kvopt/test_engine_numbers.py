@@ -1,7 +1,5 @@
 """What an engine states beyond the range of a field hides nothing of what else it said."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The command ``evaluate.py``: its runs, its output and its exit codes."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

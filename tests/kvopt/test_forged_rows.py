@@ -1,7 +1,5 @@
 """Forgers of rows: what a row claims counts as far as it follows from what its store carries."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import sqlite3

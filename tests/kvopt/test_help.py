@@ -1,7 +1,5 @@
 """Every command's help: one screen, examples that it takes; proposals of the shell."""
 
-from __future__ import annotations
-
 import copy
 import os
 import re

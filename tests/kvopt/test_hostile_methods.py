@@ -1,7 +1,5 @@
 """Methods that hide processes, flood the pipe or write nonsense to it: limits hold all the same."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

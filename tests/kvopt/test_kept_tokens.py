@@ -1,7 +1,5 @@
 """Schedules that keep tokens over evictions: no optimum, no gap, no bound on OPT, anywhere."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The reader of the output may go, and its disk may be full: results come all the same."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import subprocess

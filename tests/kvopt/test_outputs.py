@@ -1,7 +1,5 @@
 """Every command that writes: outputs never replace inputs, and faults come first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The table of every policy: classes, policies that do not run, and the reference of TELs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection
 from dataclasses import replace

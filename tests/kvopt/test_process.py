@@ -1,7 +1,5 @@
 """The engine's process: limits, crashes and lies are outcomes, never the end of the parent."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

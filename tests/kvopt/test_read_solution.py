@@ -1,7 +1,5 @@
 """Solution files of solvers from outside: each format becomes its schedule."""
 
-from __future__ import annotations
-
 import gzip
 import subprocess
 from pathlib import Path

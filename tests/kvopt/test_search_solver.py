@@ -1,7 +1,5 @@
 """The search as an engine: what its prices certify, and that no bound is cut to the schedule."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Many policies within one limit: what each comes to, and what is lost with one that is."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``kvopt show``: a policy, a formulation, a solver's constants, and names that there are not."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """``solve.py`` as a user calls it: results, exit codes, one line for each fault."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Every engine solves the parts between idle gaps, and what it proves of them adds up."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """How a command begins, and that no signal to stop is lost."""
 
-from __future__ import annotations
-
 import os
 import sys
 

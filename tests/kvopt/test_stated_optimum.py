@@ -1,7 +1,5 @@
 """A ``known_optimum`` is what the instance's file states: it proves and refuses nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The store: what is put in comes out, whoever else writes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Suites: every committed one can be planned, and every fault is one line that names its place."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One run and its judgement: clocks, limits, what is trusted and what is not."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a sweep shows: one line on a terminal from two seconds on; nothing elsewhere or quiet."""
 
-from __future__ import annotations
-
 import io
 import time
 

@@ -1,7 +1,5 @@
 """``search:sweep`` as a method: certificates with its bounds, limits, and whose witness it is."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

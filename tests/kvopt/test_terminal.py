@@ -1,7 +1,5 @@
 """Progress of a run: at most one line a second in a pipe, one line on a terminal."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

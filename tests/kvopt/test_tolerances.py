@@ -1,7 +1,5 @@
 """What MIP solvers say is believed while their tolerances stay below a token, and no further."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import replace

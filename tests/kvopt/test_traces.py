@@ -1,7 +1,5 @@
 """Traces go straight into the commands, the API and suites, by the same options everywhere."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

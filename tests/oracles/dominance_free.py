@@ -5,8 +5,6 @@ base may hold any number of a kind, but a strict kind once; at a time no more of
 than there are requests.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Instances for tests: of rows, drawn by hypothesis, or by seeds where models have disagreed."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ time goes up; the tokens go up by one, or fall back to what was kept; all o toke
 end and not before.  The last rule adds up what all requests hold at each time.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import Any, NamedTuple
 

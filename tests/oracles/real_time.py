@@ -12,8 +12,6 @@ An idle worker runs no rounds; in the transcription one round without requests s
 Nothing of the simulator is used, nor of the checker.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

@@ -8,8 +8,6 @@ with or without the tokens that they made; the worker runs or is idle until the 
 Idling for any other time only delays what follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product

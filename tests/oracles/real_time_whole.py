@@ -4,8 +4,6 @@ None of our code is used.  Prompts are prefilled whole and nothing is evicted; a
 and pause while it holds memory, and the worker may be idle.  Each fits into the memory alone.
 """
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
 

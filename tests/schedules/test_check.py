@@ -1,7 +1,5 @@
 """The checker by hand; ``test_check_attack`` holds it against a second one on drawn schedules."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """The checker as a command: exit codes, one line, no traceback."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The checker on schedules in real time: what policies make is valid, and no mutation of it is."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Iterator

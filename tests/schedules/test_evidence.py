@@ -1,7 +1,5 @@
 """The rule of evidence, on plain values alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 from typing import get_args

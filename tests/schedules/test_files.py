@@ -1,7 +1,5 @@
 """Schedule files: what is written is read again, and what is wrong is said in one line."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

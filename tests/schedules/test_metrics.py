@@ -1,7 +1,5 @@
 """The metrics of a schedule by hand and by adding up every token, and the one formula of gaps."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 

@@ -1,7 +1,5 @@
 """The picture of a schedule: a file of the right kind, for every size and every name."""
 
-from __future__ import annotations
-
 import random
 import time
 import warnings

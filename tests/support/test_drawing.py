@@ -1,7 +1,5 @@
 """No setting of the user changes a figure, and a failure is one line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

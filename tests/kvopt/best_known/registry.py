@@ -1,7 +1,5 @@
 """A registry of two instances: a store that is filled by hand, and what is made of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Forgers of the registry: whatever field of a good entry is changed, the check says so."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

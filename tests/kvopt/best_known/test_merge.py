@@ -1,7 +1,5 @@
 """Best-known values are merged, and never made worse."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Proofs of the registry: when two make an optimum, and how they are made and made again."""
 
-from __future__ import annotations
-
 import pytest
 
 from formulations.certificates.certificate_file import read_certificate

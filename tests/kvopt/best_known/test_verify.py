@@ -1,7 +1,5 @@
 """The check of the registry's files: every lie in them is found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

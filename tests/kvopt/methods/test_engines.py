@@ -1,7 +1,5 @@
 """The table of engines is read from their files, and everything that names engines from it."""
 
-from __future__ import annotations
-
 import re
 
 from formulations.formulation_registry import formulations

@@ -1,7 +1,5 @@
 """An edit changes the digests of the rooms that it is in, and of nothing else."""
 
-from __future__ import annotations
-
 import gc
 import shutil
 import time

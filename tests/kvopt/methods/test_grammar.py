@@ -1,7 +1,5 @@
 """Methods as text: every spelling of one has one canonical text; what is none is named."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Everything in the folder of a file of the user's decides what it does, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One method, one text: however it is named, and whatever its options are."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Methods of one's own as a user writes them: what is accepted, and what is told of a mistake."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

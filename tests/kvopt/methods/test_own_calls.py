@@ -1,7 +1,5 @@
 """A file of one's own takes parameters and predictions, is shown by its name and told of."""
 
-from __future__ import annotations
-
 import re
 import sys
 import time

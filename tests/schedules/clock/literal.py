@@ -1,7 +1,5 @@
 """A replay written token by token, which shares nothing with ``schedules.clock``."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """When everything happened: by hand, token by token, and as the checker has it."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

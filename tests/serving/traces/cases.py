@@ -1,7 +1,5 @@
 """The sample of each format, written by hand, and what it holds for a memory of 100 tokens."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

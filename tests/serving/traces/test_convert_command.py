@@ -1,7 +1,5 @@
 """``kvopt convert`` writes a trace as an instance file, and reports skipped rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every format: its sample becomes the requests that were worked out by hand, in any wrapping."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path

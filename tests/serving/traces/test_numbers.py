@@ -1,7 +1,5 @@
 """Numbers of a trace are exact: whole lengths and whole nanoseconds, against fractions."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Results of LLMServingSim, GuideLLM and AIPerf: what was measured, settings, runs, damage."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

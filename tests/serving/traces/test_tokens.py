@@ -1,7 +1,5 @@
 """How text is counted: words by default, which is said; or a tokenizer that the user names."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

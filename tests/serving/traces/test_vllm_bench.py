@@ -1,7 +1,5 @@
 """Results of vllm bench as it writes them: without lists, appended, out of order, measured."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
