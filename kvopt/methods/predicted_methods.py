@@ -14,8 +14,8 @@ from kvopt.methods.syntax import MethodError, split_methods
 #: Methods by default: policies with predictions, without outputs, with outputs, and the optimum.
 _DEFAULT = (
     *("a-min", "mc-sf-predicted", "sorted-f-amin", "srpt-predicted", "tie", "vllm-priority"),
-    *("fcfs", "las", "vllm-v1"),
-    *("mc-sf", "output-peak", "srpt", "svf", "swf"),
+    *("alpha-beta", "las", "vllm-v1"),
+    *("fcfs", "mc-sf", "output-peak", "srpt", "svf", "swf"),
 )
 
 
