@@ -18,7 +18,6 @@ import click
 
 from instances import Instance
 from instances.batch_time import parse_batch_time
-from instances.generate import draw_family
 from instances.instance_names import describe_hidden
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.evaluate_arguments import OPTIONS, judge_options
@@ -102,10 +101,8 @@ class _Evaluate(Command):
     },
     interrupted=RESUMES,
     examples=(
-        "smoke --report results/report",
-        '"instances/tiny/*.json" --methods svf,mc-sf,highs --seeds 5 --jobs 2',
         'trace.csv --memory 61035 --methods "vllm-v1,a-min with bins(100)"',
-        'chat --set n=200 --set memory=4000 --predictions "noise(0..2)" --report results/worth',
+        '"chat(n=200,memory=4000)" --predictions "noise(0..2)" --report results/worth',
         f"{LEADERBOARD} --store results/runs.sqlite",
     ),
     codes="0 done; 1 a method failed on all its runs; 2 bad usage or input; 5 a schedule or bound "
@@ -116,7 +113,7 @@ def main(options: CommandOptions) -> int:
     """Run instances × methods × seeds, one process a run, and store every run.
 
     SUITE is a suite of --list or a .toml file, INSTANCE a name of the library, a file, a folder, a
-    glob or a trace, FAMILY a generator; none with --report or --export: all that is stored.
+    glob or a trace, FAMILY as chat(n=200); none with --report or --export: all that is stored.
     Stored runs are not run again.
     """
     if options.caller:  # in this process rows stay: collecting garbage takes a tenth
@@ -172,14 +169,11 @@ def _planned(options: CommandOptions) -> list[Task]:
         if foreign := refuse_silent_default(timed, wished):
             print_on_stderr([foreign])
 
-    def draw(family: str) -> Iterator[Instance]:
-        return (draw_family(family, seed, options.set) for seed in range(options.draws))
-
     methods = read_methods(options.methods) if options.methods else None
     if options.predictions:
         methods = read_predicted(options.predictions, options.methods)
     wishes = read_wishes(options, methods=methods, threads=options.threads)
-    sections = read_inputs(options.inputs, wishes, trace_options(options), draw)
+    sections = read_inputs(options.inputs, wishes, trace_options(options))
     tasks = plan(sections, listen)
     tell_unread(options, unique_methods(task.method for task in tasks), wishes)
     if not options.quiet:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from instances.generate import SET_OPTION
 from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 from kvopt.commands import completion
 from serving.commands.deployment_arguments import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
@@ -28,12 +27,10 @@ _RUNS = join_options(
     option(
         "--predictions",
         "P,Q,...",
-        'for policies that take them, as "noise(0..2)"; by default with policies of all kinds',
+        'for policies that take them, as "noise(0..2)"',
         completion.predictions,
         multiple=True,
     ),
-    option("--draws", "K", "instances of a FAMILY, seeds 0 to K-1 (default: 5)", read_count, 5),
-    SET_OPTION,
     option("--seeds", "K", "seeds 0 to K-1, for methods that draw (default: 1)", read_count),
     option(
         "--time-limit",

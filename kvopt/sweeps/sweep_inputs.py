@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from heuristics.policy_registry import policies
-from instances import Instance
 from instances.batch_time import BatchTime
 from instances.families import families
+from instances.generate import draw_family
 from instances.instance_names import find_instances, propose_names
+from kvopt.checked_numbers import read_count
 from kvopt.methods.engine_table import named_engines
 from kvopt.methods.method import Method
+from kvopt.methods.syntax import MethodError, parse_call
 from kvopt.project_paths import shown_path
 from kvopt.suites import InstanceSource, SuiteSection, file_source, read_source, read_suite, suites
 from serving.traces import TraceOptions
 from serving.traces.read_trace import is_instance_file
 from support.message_text import find_name
 
+#: Draws of a family that a command names.
+_DRAWS = "5"
 #: Most runs (instances, methods and seeds multiplied) of one command: a day at least.
 MAX_RUNS = 10**6
 
@@ -42,22 +46,16 @@ class Wishes:
 
 
 def read_inputs(
-    names: Sequence[str],
-    wishes: Wishes,
-    trace: TraceOptions | None = None,
-    draw: Callable[[str], Iterable[Instance]] = lambda _: (),
+    names: Sequence[str], wishes: Wishes, trace: TraceOptions | None = None
 ) -> list[SuiteSection]:
-    """Return the sections of suites, and one section of all other inputs.
-
-    ``draw`` returns the instances of a family, which is any name without a file or suite.
-    """
+    """Return the sections of suites, and one section of all other inputs."""
     sections: list[SuiteSection] = []
     sources: dict[str, InstanceSource] = {}
     for name in names:
         if name in suites() or name.endswith(".toml"):
             sections += read_suite(name).sections
         else:
-            sources.update((source.name, source) for source in _sources(name, trace, draw))
+            sources.update((source.name, source) for source in _sources(name, trace))
     files = [source.file for source in sources.values() if source.file is not None]
     if trace is not None and trace.given and all(map(is_instance_file, files)):
         found = f"; {next(iter(sources))} is an instance file" if files else ""
@@ -77,14 +75,12 @@ def with_wishes(section: SuiteSection, wishes: Wishes) -> SuiteSection:
     return replace(section, **given)
 
 
-def _sources(
-    name: str, trace: TraceOptions | None, draw: Callable[[str], Iterable[Instance]]
-) -> Iterator[InstanceSource]:
+def _sources(name: str, trace: TraceOptions | None) -> Iterator[InstanceSource]:
     try:
         files = find_instances(name)
     except (OSError, ValueError) as error:
         raise InputError(f"{name!r}: {getattr(error, 'strerror', None) or error}") from None
-    if not files and find_name(name, families()) and (drawn := [*map(read_source, draw(name))]):
+    if not files and (drawn := _draws(name)):
         return iter(drawn)
     if not files and re.split("[:(]", name)[0] in {"file", *policies(), *named_engines()}:
         raise InputError(
@@ -98,3 +94,20 @@ def _sources(
             f"found none{near}"
         )
     return (file_source(file, shown_path(file), trace) for file in files)
+
+
+def _draws(text: str) -> list[InstanceSource]:
+    """Return the draws of a family, ``uniform(n=20,draws=3)``; none for any other text."""
+    try:
+        call = parse_call(text)
+    except MethodError:
+        return []
+    if find_name(call.name, families()) is None:
+        return []
+    given = dict(call.arguments or ())
+    try:
+        draws = read_count(given.pop("draws", _DRAWS))
+    except ValueError as error:
+        raise InputError(f"{text}, draws: {error}") from None
+    values = [f"{key}={value}" for key, value in given.items()]
+    return [read_source(draw_family(call.name, seed, values)) for seed in range(draws)]
