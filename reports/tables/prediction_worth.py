@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,28 +33,23 @@ def prediction_table(panels: Sequence[Panel]) -> Table:
         Column("even", "break-even", note=_EVEN),
         *columns("name", blind=f"best {BLIND}", clairvoyant=f"best {CLAIRVOYANT}"),
     )
-    frame = pd.DataFrame([line for each in panels for line in _lines(each)], dtype=object)
+    lines = [line for each in panels for line in _lines(each)]
+    frame = pd.DataFrame(lines, columns=[each.key for each in shown])
     return Table("prediction-worth", "What predictions are worth", _NOTE, shown, frame)
 
 
-def _lines(panel: Panel) -> Iterator[dict[str, Any]]:
+def _lines(panel: Panel) -> Iterator[tuple[str, ...]]:
     low, high = (panel.points(each).loc[panel.values] for each in ("gap_low", "gap_high"))
-    best = dict.fromkeys((BLIND, CLAIRVOYANT), "")
-    for knows, runs in panel.best.items():
-        gap = write_share(panel.level(knows, "gap_low"), panel.level(knows, "gap_high"))
-        best[knows] = f"{runs['label'].iloc[0]}, {gap}"
+    best = {
+        knows: f"{runs['label'].iloc[0]}, "
+        + write_share(panel.level(knows, "gap_low"), panel.level(knows, "gap_high"))
+        for knows, runs in panel.best.items()
+    }
     for policy in low.columns:
         ends = [write_share(low[policy].iloc[at], high[policy].iloc[at]) for at in (0, -1)]
-        yield {
-            "family": panel.family,
-            "parameter": panel.parameter,
-            "policy": policy,
-            "exact": ends[0],
-            "other": ends[1],
-            "even": _even(panel, policy) if BLIND in panel.best else "",
-            "blind": best[BLIND],
-            "clairvoyant": best[CLAIRVOYANT],
-        }
+        even = _even(panel, policy) if BLIND in best else ""
+        others = (best.get(knows, "") for knows in (BLIND, CLAIRVOYANT))
+        yield panel.family, panel.parameter, policy, *ends, even, *others
 
 
 def _even(panel: Panel, policy: str) -> str:
