@@ -34,10 +34,34 @@ class PredictionModel:
     name: str
     summary: str
     #: Returns the forecast, given outputs (tokens, shape (n,)), a generator and values.
-    predict: Callable[[Ints, np.random.Generator, Values], Forecast]
+    predict: _Predict
     parameters: tuple[Parameter, ...] = ()
 
 
+PREDICTIONS: dict[str, PredictionModel] = {}
+_SIGMA = Parameter("sigma", 0.3, 0.0, 5.0, "deviation of the logarithm")
+_Predict = Callable[[Ints, np.random.Generator, Values], Forecast]
+
+
+def _model(name: str, summary: str, *parameters: Parameter) -> Callable[[_Predict], _Predict]:
+    def add(predict: _Predict) -> _Predict:
+        PREDICTIONS[name] = PredictionModel(name, summary, predict, parameters)
+        return predict
+
+    return add
+
+
+@_model("exact", "the true output")
+def _exact(outputs: Ints, _: np.random.Generator, __: Values) -> Forecast:
+    return Forecast(outputs, outputs)
+
+
+@_model(
+    "interval",
+    "one interval for all, which must hold every output (C sec. 6, experiment 1)",
+    Parameter("low", 1, 1, 1e9, "lower end, tokens", integer=True),
+    Parameter("high", 1000, 1, 1e9, "upper end, tokens", integer=True),
+)
 def _interval(outputs: Ints, _: np.random.Generator, values: Values) -> Forecast:
     low, high = int(values["low"]), int(values["high"])
     if low > high:
@@ -45,12 +69,20 @@ def _interval(outputs: Ints, _: np.random.Generator, values: Values) -> Forecast
     return Forecast(np.full_like(outputs, low), np.full_like(outputs, high))
 
 
+@_model(
+    "bins",
+    "bins of equal width, [1, w], [w+1, 2w], ... (C sec. 6, experiment 2)",
+    Parameter("width", 100, 1, 1e9, "tokens", integer=True),
+)
 def _bins(outputs: Ints, _: np.random.Generator, values: Values) -> Forecast:
     width = int(values["width"])
     first = (outputs - 1) // width * width
     return Forecast(first + 1, first + width)
 
 
+@_model(
+    "deciles", "which tenth of the instance's outputs, ordered, it is of; the law of all is known"
+)
 def _deciles(outputs: Ints, _: np.random.Generator, __: Values) -> Forecast:
     # The k-th tenth ends at place ⌈k·n / 10⌉.
     places = -(-np.arange(1, 11) * len(outputs) // 10) - 1
@@ -59,6 +91,11 @@ def _deciles(outputs: Ints, _: np.random.Generator, __: Values) -> Forecast:
     return Forecast(np.concatenate(([0], ends[:-1]))[place] + 1, ends[place])
 
 
+@_model(
+    "relative",
+    "[(1-x)o, (1+x)o], rounded outwards, at least 1 (C sec. 6, experiment 3)",
+    Parameter("x", 0.5, 0.0, 1.0, "half width as a share of the output"),
+)
 def _relative(outputs: Ints, _: np.random.Generator, values: Values) -> Forecast:
     # In fractions: as floats, (1 - 0.9) * 10 is below 1 and (1 + 0.1) * 50 above 55.
     x = exact_fraction(values["x"])
@@ -67,6 +104,7 @@ def _relative(outputs: Ints, _: np.random.Generator, values: Values) -> Forecast
     return Forecast(np.array(lower, dtype=np.int64), np.array(upper, dtype=np.int64))
 
 
+@_model("noise", "[o·exp(-|a|), o·exp(|b|)] with a, b normal of deviation sigma, by seed", _SIGMA)
 def _noise(outputs: Ints, rng: np.random.Generator, values: Values) -> Forecast:
     # Two draws for one request after the other, so that more requests change no earlier draw.
     below, above = np.abs(rng.normal(0.0, values["sigma"], (len(outputs), 2))).T
@@ -75,6 +113,11 @@ def _noise(outputs: Ints, rng: np.random.Generator, values: Values) -> Forecast:
     return Forecast(np.minimum(lower, outputs), np.maximum(upper, outputs))
 
 
+@_model(
+    "overestimate",
+    "an upper end in [o, factor·o], by seed, which is the estimate (J v5, App. B.3)",
+    Parameter("factor", 2.0, 1.0, 1e6, "the largest ratio to the output"),
+)
 def _overestimate(outputs: Ints, rng: np.random.Generator, values: Values) -> Forecast:
     factor = exact_fraction(values["factor"])
     most = np.array([math.floor(factor * o) for o in outputs.tolist()], dtype=np.int64)
@@ -83,6 +126,11 @@ def _overestimate(outputs: Ints, rng: np.random.Generator, values: Values) -> Fo
     return Forecast(lower, upper, upper)
 
 
+@_model(
+    "rank",
+    "an order in which this share of all pairs is right on average, and the law of all",
+    Parameter("accuracy", 0.75, 0.5, 1.0, "share of the pairs in the right order"),
+)
 def _rank(outputs: Ints, rng: np.random.Generator, values: Values) -> Forecast:
     # Of many, a pair is in the right order always if both scores are true, two times in three if
     # one is, every second time if none is: 1/2 + p/3 + p²/6 for a share p of true scores.
@@ -95,6 +143,12 @@ def _rank(outputs: Ints, rng: np.random.Generator, values: Values) -> Forecast:
     return _open(outputs, points=np.sort(outputs)[places])
 
 
+@_model(
+    "refreshed",
+    "after every step tokens, the rest times exp(a) with a normal of deviation sigma",
+    _SIGMA,
+    Parameter("step", 64, 1, 1e9, "tokens between estimates", integer=True),
+)
 def _refreshed(outputs: Ints, rng: np.random.Generator, values: Values) -> Forecast:
     step, later = int(values["step"]), []
     for o in outputs.tolist():
@@ -105,6 +159,11 @@ def _refreshed(outputs: Ints, rng: np.random.Generator, values: Values) -> Forec
     return _open(outputs, points=first, later=later, step=step)
 
 
+@_model(
+    "log-t",
+    "a law: exp of Student's t with 3.5 degrees of freedom and scale sigma (2604.00499)",
+    _SIGMA,
+)
 def _log_t(outputs: Ints, rng: np.random.Generator, values: Values) -> Forecast:
     from scipy.special import stdtrit
 
@@ -115,6 +174,12 @@ def _log_t(outputs: Ints, rng: np.random.Generator, values: Values) -> Forecast:
     return _open(outputs, laws=np.maximum(1.0, laws))
 
 
+@_model(
+    "histogram",
+    "a law: the outputs of a group by o·exp(a), a normal of deviation sigma",
+    _SIGMA,
+    Parameter("groups", 10, 1, 1e6, "groups of equal size", integer=True),
+)
 def _histogram(outputs: Ints, rng: np.random.Generator, values: Values) -> Forecast:
     n, groups = len(outputs), int(values["groups"])
     noisy = np.log(outputs) + values["sigma"] * rng.normal(size=n)
@@ -129,79 +194,6 @@ def _histogram(outputs: Ints, rng: np.random.Generator, values: Values) -> Forec
 def _open(outputs: Ints, **told: Any) -> Forecast:
     """Return a forecast that excludes no output."""
     return Forecast(np.ones_like(outputs), np.full_like(outputs, int(_FAR)), **told)
-
-
-_SIGMA = Parameter("sigma", 0.3, 0.0, 5.0, "deviation of the logarithm")
-PREDICTIONS = {
-    prediction.name: prediction
-    for prediction in (
-        PredictionModel(
-            "exact", "the true output", lambda outputs, _, __: Forecast(outputs, outputs)
-        ),
-        PredictionModel(
-            "interval",
-            "one interval for all, which must hold every output (C sec. 6, experiment 1)",
-            _interval,
-            (
-                Parameter("low", 1, 1, 1e9, "lower end, tokens", integer=True),
-                Parameter("high", 1000, 1, 1e9, "upper end, tokens", integer=True),
-            ),
-        ),
-        PredictionModel(
-            "bins",
-            "bins of equal width, [1, w], [w+1, 2w], ... (C sec. 6, experiment 2)",
-            _bins,
-            (Parameter("width", 100, 1, 1e9, "tokens", integer=True),),
-        ),
-        PredictionModel(
-            "deciles",
-            "which tenth of the instance's outputs, ordered, it is of; the law of all is known",
-            _deciles,
-        ),
-        PredictionModel(
-            "relative",
-            "[(1-x)o, (1+x)o], rounded outwards, at least 1 (C sec. 6, experiment 3)",
-            _relative,
-            (Parameter("x", 0.5, 0.0, 1.0, "half width as a share of the output"),),
-        ),
-        PredictionModel(
-            "noise",
-            "[o·exp(-|a|), o·exp(|b|)] with a, b normal of deviation sigma, by seed",
-            _noise,
-            (_SIGMA,),
-        ),
-        PredictionModel(
-            "overestimate",
-            "an upper end in [o, factor·o], by seed, which is the estimate (J v5, App. B.3)",
-            _overestimate,
-            (Parameter("factor", 2.0, 1.0, 1e6, "the largest ratio to the output"),),
-        ),
-        PredictionModel(
-            "rank",
-            "an order in which this share of all pairs is right on average, and the law of all",
-            _rank,
-            (Parameter("accuracy", 0.75, 0.5, 1.0, "share of the pairs in the right order"),),
-        ),
-        PredictionModel(
-            "refreshed",
-            "after every step tokens, the rest times exp(a) with a normal of deviation sigma",
-            _refreshed,
-            (_SIGMA, Parameter("step", 64, 1, 1e9, "tokens between estimates", integer=True)),
-        ),
-        PredictionModel(
-            "log-t",
-            "a law: exp of Student's t with 3.5 degrees of freedom and scale sigma (2604.00499)",
-            _log_t,
-            (_SIGMA,),
-        ),
-        PredictionModel(
-            "histogram",
-            "a law: the outputs of a group by o·exp(a), a normal of deviation sigma",
-            _histogram,
-            (_SIGMA, Parameter("groups", 10, 1, 1e6, "groups of equal size", integer=True)),
-        ),
-    )
-}
 
 
 def predict(

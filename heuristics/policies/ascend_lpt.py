@@ -17,8 +17,6 @@ request; here they count.  A memory of at most two blocks is refused: the source
 The policy is not clairvoyant and uses no prediction.
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/vllm_v1.py``.
 """
 
 from __future__ import annotations

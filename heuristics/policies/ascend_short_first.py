@@ -1,7 +1,7 @@
 """vllm-ascend's short request first: prompts of at most 256 tokens first (source of vllm-ascend).
 
 ``vllm_ascend/core/short_request_first_scheduler.py``, lines 148-260 and 329-335, at commit
-182b75ea of 2026-08-22: released, and off by default.  The queue has three lanes, each first come
+182b75ea of 2026-08-22: released, and off by default.  The queue has three parts, each first come
 first served: preempted requests, the last one first; prompts of at most ``threshold`` tokens; all
 others.  Everything else is ``vllm-v1``.  A long prompt may wait for ever while short ones arrive:
 ``long_max_wait_ms`` is 0, the source's default, and not offered.
@@ -9,8 +9,6 @@ others.  Everything else is ``vllm-v1``.  A long prompt may wait for ever while 
 The policy is not clairvoyant and uses no prediction.
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/vllm_v1.py``.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ Reference: ``heuristics/reference/queue_orders.py``.
 from __future__ import annotations
 
 from math import expm1, log
+from typing import Any
 
 from heuristics.engine_rules import PARAMETERS, EngineRules
 from heuristics.policy import Known, Parameter, RoundPolicy, State
@@ -30,16 +31,19 @@ class _BoostRules(EngineRules):
         self._gamma = known.values["gamma"] or (10.0 if timed else 0.01)
         self._token = known.values["token"] or (64e-6 if timed else 1.0)
         self._ticks, self._arrivals = known.ticks, known.arrivals.tolist()
+        #: Tokens to prefill before the next one of each request.
+        self._work = known.prompts.tolist()
 
-    def _admit(self, state: State, budget: int) -> list[int]:
-        def key(request: int) -> tuple[float, int, int]:
-            work = self._token * max(1, state.prompts[request] + state.kept(request))
-            arrival = self._arrivals[request]
-            boost = -log(-expm1(-self._gamma * work)) / self._gamma
-            return arrival / self._ticks - boost, arrival, request
+    def _preempt(self, state: State, request: int) -> None:
+        super()._preempt(state, request)
+        tokens = state.made if request in state.starts else state.kept
+        self._work[request] = state.prompts[request] + tokens(request)
 
-        self._queue = sorted((key(request), request) for _, request in self._queue)
-        return super()._admit(state, budget)
+    def _place(self, request: int, preempted: bool) -> tuple[Any, ...]:
+        del preempted
+        work, arrival = self._token * max(1, self._work[request]), self._arrivals[request]
+        boost = -log(-expm1(-self._gamma * work)) / self._gamma
+        return arrival / self._ticks - boost, arrival, request
 
 
 POLICY = RoundPolicy(

@@ -2,7 +2,7 @@
 
 ``mc-sf`` with over-estimated outputs: the look-ahead reserves upper ends, so nothing is evicted.
 A request frees its memory when it completes.  App. B.3 of v5 has a factor of α³; its text and its
-constant are not at hand, so the ratio here has a separate proof: docs/proofs/overestimates.md.
+constant are not at hand, so the ratio here has another proof: docs/proofs/overestimates.md (P17).
 
 Reference: ``heuristics/reference/mc_sf.py``.
 """

@@ -18,8 +18,6 @@ Read in the engine's ``PrefillAdder`` and ``ScheduleBatch.retract_decode``, vers
 ``docs/policies.md`` has the queue orders, what differs from the engine, and how prompts are cut.
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/sglang_ratio.py``.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 The step of ``vllm-v1``, except that the queue is in order of score·γ^(waited/τ).  The score is
 E[X] + β·CVaR(X) (Eq. 11), rounded, at least 1; X is the predicted output, CVaR the mean of its last
 tenth.  Between two waiting requests the factor of the time cancels, so ageing is a fixed key.
-Fixed β, or (Eq. 12) 0.1 for each batch that waits when the request arrives, within 0.1 and 0.5.
+β is fixed, or (Eq. 12) 0.1 for each batch that waits when the request begins to wait, within 0.1
+and 0.5.  A preempted request is predicted anew from its prompt.
 
-Ours: the largest ten of 100 atoms are the tail; a preempted request keeps its score; a prediction
-without a law is uniform on its interval; in rounds τ counts rounds.  Read: the authors' code, not
-the paper's text (Hyzheng-code/TIE ce6ddc4d: ua_score_calculator, ua_predictor, request_queue.py).
+Read: the authors' code (Hyzheng-code/TIE ce6ddc4d, ua_score_calculator.py, ua_predictor.py and
+request_queue.py), not the paper's text.  Ours: the last ten of 100 atoms are the tail, a prediction
+without a law is uniform on its interval, and in rounds τ counts rounds.
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 
@@ -33,20 +34,15 @@ class _TailRules(EngineRules):
         #: Share of the logarithm of a score for each unit of the arrivals.
         self._ageing = -log(known.values["gamma"]) / (known.values["tau"] * known.ticks)
         self._arrivals = known.arrivals.tolist()
-        self._keys: dict[int, tuple[float, int, int]] = {}
-
-    def arrive(self, request: int) -> None:
-        super().arrive(request)
-        waiting = len(self._queue) + len(self._arrived)
-        beta = self._beta or min(0.5, max(0.1, 0.1 * waiting / self._most))
-        law, arrival = self._laws[request].tolist(), self._arrivals[request]
-        tail = ATOMS // 10
-        score = max(1, round(fsum(law) / ATOMS + beta * (fsum(law[-tail:]) / tail)))
-        self._keys[request] = (log(score) + arrival * self._ageing, arrival, request)
 
     def _place(self, request: int, preempted: bool) -> tuple[Any, ...]:
         del preempted
-        return self._keys[request]
+        batches = (len(self._queue) + 1) / self._most
+        beta = self._beta or min(0.5, max(0.1, 0.1 * batches))
+        law, arrival = self._laws[request].tolist(), self._arrivals[request]
+        tail = ATOMS // 10
+        score = max(1, round(fsum(law) / ATOMS + beta * (fsum(law[-tail:]) / tail)))
+        return log(score) + arrival * self._ageing, arrival, request
 
 
 POLICY = RoundPolicy(

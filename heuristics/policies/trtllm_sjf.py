@@ -13,8 +13,6 @@ its ``tensorrt_llm/_torch/pyexecutor/scheduler/waiting_queue.py``:
 The policy is not clairvoyant; the upper end of the prediction is ``max_tokens``.
 
 Guarantee: none is claimed.  It evicts nothing, and after 1/``fade`` the oldest goes first.
-
-Reference: ``heuristics/reference/trtllm_sjf.py``.
 """
 
 from __future__ import annotations

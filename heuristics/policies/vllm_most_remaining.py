@@ -6,8 +6,6 @@ largest estimated output less the tokens made.  Refreshed estimates count as the
 The policy is not clairvoyant.  The parameters are the engine's (``docs/policies.md``).
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/vllm_v1.py``.
 """
 
 from __future__ import annotations

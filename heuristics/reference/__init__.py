@@ -15,15 +15,13 @@ upper      upper end of it, at most M − s
 estimates  the output (tokens) expected after 0, 1, 2 ... tokens made, by position
 laws       100 equally likely outputs each, in order, by position
 arrived    arrivals by position, in rounds or in seconds, which decide ties
-limits     tokens of a block, budget and most running requests of an engine
+engine     limits (block, budget, running), watermark and accounting of vLLM
 advice     expected start of each request in the LP relaxation (rounds), by position
 draw       returns a random number in [0, 1)
 pick       chooses one of several positions
 sample     chooses so many of the places 0..n−1, given n and how many
 ========== ===========================================================================
 """
-
-from __future__ import annotations
 
 import importlib
 import pkgutil
@@ -57,6 +55,6 @@ def references() -> dict[str, Callable[..., Schedule]]:
         for name, each in vars(module).items():
             own = getattr(each, "__module__", None) == module.__name__
             returned = getattr(each, "__annotations__", {}).get("return")
-            if own and not name.startswith("_") and returned == "Schedule":
+            if own and not name.startswith("_") and returned in (Schedule, "Schedule"):
                 found[name.replace("_", "-")] = each
     return dict(sorted(found.items()))

@@ -93,11 +93,11 @@ class _Preemptive(Worker):
     def work(self, job: Job, made: int, tokens: int, new: bool) -> Fraction:
         return _work(self.instance, self.coefficients, job.prompt, made, tokens, new)
 
-    def fits(self, jobs: Sequence[Job]) -> bool:
-        """Return whether requests can run on together as believed, time by time."""
+    def fits(self, new: Job, stay: Sequence[Job]) -> bool:
+        """Return whether M suffices as believed at each time until a new request completes."""
         return all(
-            sum(job.prompt + job.made + d for job in jobs if d <= self.left(job)) <= self.memory
-            for d in range(1, max(map(self.left, jobs)) + 1)
+            sum(j.prompt + j.made + d for j in (new, *stay) if d <= self.left(j)) <= self.memory
+            for d in range(1, self.left(new) + 1)
         )
 
     def evict(self) -> None:
@@ -120,7 +120,7 @@ class _Preemptive(Worker):
         while waiting:
             job = smallest(waiting)
             stay, gone = list(self.running), []
-            while not self.fits([*stay, job]):
+            while not self.fits(job, stay):
                 old = [other for other in stay if other in before]
                 if not old or self.key_running(largest(old)) <= self.factor * self.key_waiting(job):
                     return

@@ -177,14 +177,14 @@ def test_estimates_and_laws_reach_the_policy(
 
 
 def test_a_refreshed_estimate_is_followed() -> None:
-    """The first is believed to make 20 tokens, and after 2 to make 3: then the second waits."""
-    # M = 20, no prompts: at 2 the first holds 2 and, if 18 are to come, 9 of the second do not fit.
-    # Left: 3 + ... + 20 = 207 against 45, a factor of 4; if one is to come, 3 against 45.
-    instance = Instance("refreshed", 20, (Request(0, 0, 0, 3), Request(1, 2, 0, 9)))
+    """The first is believed to make 19 tokens, and after 2 to make 3: then both fit."""
+    # M = 19, no prompts: at 2 the first has 2, so at 11 both would hold 11 + 9 = 20 if 17 are left.
+    # Left are 3 + ... + 19 = 187 against 1 + ... + 9 = 45, a factor of 4: it goes.
+    instance = Instance("refreshed", 19, (Request(0, 0, 0, 3), Request(1, 2, 0, 9)))
 
     def tell(outputs: Any, _: Any, __: Any) -> Forecast:
-        later = [[20, 20, 3], [9] * 9]
-        return Forecast(0 * outputs + 1, 0 * outputs + 20, np.array([20, 9]), later=later)
+        later = [[19, 19, 3], [9] * 9]
+        return Forecast(0 * outputs + 1, 0 * outputs + 19, np.array([19, 9]), later=later)
 
     policy, values = policies()["srpt-predicted"], {"factor": 4.0}
     refreshed = run_policy(

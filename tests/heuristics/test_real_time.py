@@ -1,7 +1,5 @@
 """Real time: every policy against a literal transcription, unit rounds, and the checker."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """What a policy's transcription needs, so that any of them can be run with its policy."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from typing import Any
@@ -37,12 +35,12 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     "alpha-beta": {"alpha": SHARES, "beta": (0.2, 0.5, 0.9, 1.0), "stall": ("no",)},
     "local-search": {"moves": (5,)},
     "nested-wait": {"segment": range(1, 7), "scale": _SCALES},
-    "gamma-boost": _ENGINE | {"gamma": (0, 0.1, 1.0), "token": (0, 0.3)},
+    "gamma-boost": _ENGINE | {"gamma": (0.01, 0.1, 1.0), "token": (0.3, 1.0)},
     "sglang-ratio": {"conservativeness": (0.0, 0.1, 0.3, 0.5, 1.0, 2.0)},
     **{name: {"factor": _FACTORS} for name in ("srpt", "srpt-predicted", "las")},
     "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
     # No two scores fall to the same number within the arrivals that are drawn.
-    "tie": _ENGINE | {"beta": (0.0, 0.1, 3.0), "gamma": (0.9, 0.618034, 1.0), "tau": (2.7, 30.0)},
+    "tie": _ENGINE | {"beta": (0.0, 0.1, 3.0), "gamma": (0.9, 0.618034, 1.0), "tau": (2.7, 31.7)},
     "ascend-lpt": _ENGINE,
     "ascend-short-first": {**_ENGINE, "threshold": (0, 2, 4)},
     "trtllm-sjf": {"fade": (0.0, 0.005, 0.03, 0.1, 0.25, 1.0)},
@@ -107,7 +105,8 @@ def twin(
     given["coefficients"] = coefficients
     given["sample"] = lambda n, size: rng.choice(n, size, replace=False, shuffle=False)
     given |= values or {}
-    given["limits"] = tuple(given.get(each) for each in ("block", "budget", "running"))
+    limits = tuple(given.get(each) for each in ("block", "budget", "running"))
+    given["engine"] = limits, given.get("watermark"), given.get("accounting")
     taken = list(inspect.signature(references()[name]).parameters)[1:]
     if "pick" in taken:
         # Ties by one random order.

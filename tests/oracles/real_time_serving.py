@@ -4,8 +4,6 @@ Written from the docstrings of ``vllm-v1``, ``sglang-ratio`` and ``alpha-beta`` 
 fractions; nothing of the policies or the simulator is used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -32,6 +32,11 @@ PREDICTIONS = (
     "relative(x=1)",
     "noise(sigma=0.5)",
     "noise(sigma=3)",
+    "overestimate(factor=3)",
+    "rank(accuracy=0.7)",
+    "refreshed(sigma=1,step=2)",
+    "log-t(sigma=1)",
+    "histogram(groups=2)",
 )
 #: Policies that clear the memory and start again, and the round from which an arrival is far.
 RESTARTING, FAR = ("alpha-greedy", "alpha-beta"), 10**5
