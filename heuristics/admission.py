@@ -5,8 +5,6 @@ on lists and compiled on arrays.  (``heuristics.look_ahead_rules`` is the look-a
 decide round by round.)
 """
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -276,33 +274,33 @@ def starts_in_time(
     by_rank = np.ascontiguousarray(by_rank, dtype=np.int64)
     by_arrival = np.argsort(columns.arrivals, kind="stable")
     line = RankedLine(by_rank, np.argsort(by_rank), by_arrival)
-    coefficients = batch_time.coefficients
-    if kernel_compiler.compiling_pays(n) and _fits_64_bits(columns, memory, batch_time):
-        late, filled = _run_compiled(columns, line, memory, passes, coefficients)
+    compile_it = kernel_compiler.compiling_pays(n) and _fits_64_bits(columns, memory, batch_time)
+    late, filled = _serve(
+        columns, line, memory, passes, batch_time.coefficients, compile_it=compile_it
+    )
+    if compile_it:
         filled = ClockArrays(*(column.tolist() for column in filled))
-    else:
-        filled = ClockArrays(*([0] * n for _ in range(4)))
-        late = serve_in_order(
-            Requests(*(column.tolist() for column in columns)),
-            RankedLine(*(column.tolist() for column in line)),
-            memory,
-            passes,
-            ActiveRequests([0] * n, [0] * n, [0] * n),
-            coefficients,
-            filled,
-        )
     gaps = list(zip(filled.late_rounds[:late], filled.late_times[:late], strict=True))
     return filled.starts, filled.completions, gaps
 
 
-def _run_compiled(
-    columns: Requests, line: RankedLine, memory: int, passes: int, coefficients: tuple[int, ...]
+def _serve(
+    columns: Requests,
+    line: RankedLine,
+    memory: int,
+    passes: int,
+    coefficients: tuple[int, ...],
+    *,
+    compile_it: bool,
 ) -> tuple[int, ClockArrays]:
-    zeros = [np.zeros(len(line.by_rank), np.int64) for _ in range(7)]
-    active, filled = ActiveRequests(*zeros[:3]), ClockArrays(*zeros[3:])
-    run = kernel_compiler.compiled(serve_in_order)
-    numbers = np.int64(memory), np.int64(passes)
-    return run(columns, line, *numbers, active, coefficients, filled), filled
+    zeros = np.zeros((7, len(line.by_rank)), np.int64)
+    groups: Any = columns, line, ActiveRequests(*zeros[:3]), ClockArrays(*zeros[3:])
+    run: Any = kernel_compiler.compiled(serve_in_order) if compile_it else serve_in_order
+    if not compile_it:
+        groups = [type(group)(*(column.tolist() for column in group)) for group in groups]
+    columns, line, active, filled = groups
+    late = run(columns, line, memory, passes, active, coefficients, filled)
+    return late, filled
 
 
 def _fits_64_bits(requests: Requests, memory: int, batch_time: BatchTime) -> bool:
@@ -313,15 +311,12 @@ def _fits_64_bits(requests: Requests, memory: int, batch_time: BatchTime) -> boo
     """
     base, per_prefill, per_square, per_decode, per_read = batch_time.coefficients
     longest = base + (per_prefill + per_square * memory + per_decode + per_read) * memory + 1000
-    rounds = int(requests.outputs.sum())
-    return longest * rounds + 1000 * int(requests.arrivals.max()) < NEVER * 1000 and (
-        longest < NEVER
-    )
+    end = longest * int(requests.outputs.sum()) + 1000 * int(requests.arrivals.max())
+    return end < NEVER * 1000 and longest < NEVER
 
 
 def compile_kernels() -> None:
     """Load the kernel of queues, which compiles it where no other process has before."""
     one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
-    _run_compiled(
-        Requests(zero, zero, one, one), RankedLine(zero, zero, zero), 1, 0, (1, 1, 1, 1, 1)
-    )
+    columns, line = Requests(zero, zero, one, one), RankedLine(zero, zero, zero)
+    _serve(columns, line, 1, 0, (1, 1, 1, 1, 1), compile_it=True)

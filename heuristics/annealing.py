@@ -18,8 +18,6 @@ of the acceptance, which is drawn before, or the worker is as it was but for a s
 Proof: docs/proofs/annealing.md (P13).
 """
 
-from __future__ import annotations
-
 from math import log
 from typing import Any, NamedTuple
 

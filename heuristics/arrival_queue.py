@@ -1,7 +1,5 @@
 """Parts of queue-based policies: a waiting line that keeps its order, and exact shares."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fractions import Fraction
 from heapq import heappop, heappush

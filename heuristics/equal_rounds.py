@@ -4,8 +4,6 @@ The i-th round takes x_i = first + i · slope picoseconds, rounded up to nanosec
 A long stretch is added by the sum of floors of a line, in as many steps as Euclid's algorithm.
 """
 
-from __future__ import annotations
-
 from heuristics.kernel_compiler import kernel
 
 

@@ -6,8 +6,6 @@ Tokens held are kept by time in 32 bits (none exceeds 10⁹), with the least of 
 ``BLOCK`` times, so that where memory is full a search for a gap goes on block by block.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from heuristics.kernel_compiler import filling_kernel

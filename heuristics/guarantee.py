@@ -1,7 +1,5 @@
 """Guarantee of a policy: a proved ratio, its benchmark and its assumptions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

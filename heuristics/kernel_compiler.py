@@ -7,8 +7,6 @@ Kernels that make nothing, but fill the arrays of their callers, are compiled wi
 runtime for memory, which counts references by atomic steps, and are put into their callers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -46,7 +44,6 @@ def interpreting() -> Iterator[None]:
 def kernel(function: _Function) -> _Function:
     """Mark a function that is run compiled too, and that other kernels call; it stays as it is."""
     _plain.append(function)
-    function.is_kernel = True  # type: ignore[attr-defined]
     return function
 
 

@@ -12,8 +12,6 @@ rounds with none, 59.5 with 64, 63.1 with any).  Each cycle ends with a shift to
 A number of moves and a seed determine the search; seconds do not.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from itertools import count

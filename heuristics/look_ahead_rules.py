@@ -1,7 +1,5 @@
 """The look-ahead of rules that believe in outputs they do not know (chen2025 (3))."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator, Sequence
 

@@ -3,8 +3,6 @@
 In unit rounds, which have no loads, this is the volume.
 """
 
-from __future__ import annotations
-
 from instances.batch_time import BatchTime
 
 

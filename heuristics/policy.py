@@ -92,8 +92,7 @@ class Known:
     rng: np.random.Generator
     """The policy's draws; they depend on the seed only."""
     ticks: int = 1
-    """Units of ``arrivals`` in what counts as a round for rules that think in rounds: 1, or in real
-    time the nanoseconds of a second."""
+    """Units of ``arrivals`` in a round of rules that count rounds: 1; in real time 10⁹."""
     batch_time: BatchTime = UNIT_ROUND
     """Length of a round."""
 
@@ -123,13 +122,7 @@ class Known:
 
     @property
     def outputs(self) -> Ints:
-        """True outputs (tokens), for a clairvoyant policy.
-
-        Raises
-        ------
-        AttributeError
-            If the outputs are only predicted.
-        """
+        """True outputs (tokens); raises AttributeError if they are only predicted."""
         if not np.array_equal(self.lower, self.upper):
             raise AttributeError("the outputs are not known, only their prediction intervals")
         return self.lower
@@ -198,6 +191,8 @@ class State(Protocol):
 
     now: int
     """The round that is being decided."""
+    time: int
+    """When it begins: rounds, or nanoseconds in real time."""
     memory: int
     """M, tokens."""
     starts: dict[int, int]
@@ -207,8 +202,7 @@ class State(Protocol):
     prompts: Sequence[int]
     """Prompt of each request (tokens), by position."""
     prefilling: dict[int, int]
-    """Tokens computed so far of each active request whose prompt is being prefilled in chunks, in
-    the order of admission; empty under rules that cut no prompts."""
+    """Tokens computed so far of each prompt that is prefilled in chunks, in order of admission."""
 
     def made(self, request: int) -> int:
         """Return the output tokens that an active request has made so far, kept ones included."""
@@ -311,17 +305,11 @@ class Policy:
 
 @dataclass(frozen=True)
 class ListPolicy(Policy):
-    """A policy that ranks requests and admits them in that order with look-ahead.
-
-    The look-ahead takes the upper end of what is known for the output, which for a clairvoyant
-    policy is the output itself.
-    """
+    """A policy that ranks requests, and admits them with look-ahead by upper ends of outputs."""
 
     rank: Callable[[Known], Keys] = field(kw_only=True)
-    """Returns the sort keys; ties go by arrival, then by position in the instance.  Unless the
-    policy is offline, a request's keys may depend only on that request (and the seed), so that a
-    rank never reveals the future.
-    """
+    """Returns the sort keys; ties go by arrival, then by position.  Unless the policy is offline,
+    a request's keys depend on this request and the seed only, and reveal no future."""
     first_fit: bool = field(default=False, kw_only=True)
     """True where admission goes on after a request that does not fit; else it stops there."""
 
@@ -335,8 +323,7 @@ class PlanPolicy(Policy):
     """
 
     plan: Callable[[Known], Ints | Iterator[Ints]] = field(kw_only=True)
-    """Returns the positions of the requests in the order in which they are to be admitted; or
-    yields them in pieces, where the first is found sooner and the policy draws nothing."""
+    """Returns the positions in order of admission, or yields them in pieces if it draws nothing."""
 
 
 @dataclass(frozen=True)
@@ -346,8 +333,7 @@ class RoundPolicy(Policy):
     rules: Callable[[Known], Rules] = field(kw_only=True)
     """Returns the rules for one run; ``Known`` holds intervals, or outputs if clairvoyant."""
     keeps_tokens: bool = field(default=False, kw_only=True)
-    """True where an evicted request keeps its output tokens and makes them again with its prompt in
-    the first round of its next run (recomputation in one prefill)."""
+    """True where an evicted request keeps its tokens, and prefills them with its prompt again."""
 
 
 @dataclass(frozen=True)
@@ -355,5 +341,4 @@ class AdvisedPolicy(Policy):
     """A policy that orders requests by the solution of a relaxation, which someone must solve."""
 
     order: Callable[[Known, NDArray[np.float64]], Ints] = field(kw_only=True)
-    """Returns the positions of the requests in order, given what is known and the expected start of
-    each in the LP relaxation (rounds), shape (n,)."""
+    """Returns the positions in order, given the expected starts in the LP relaxation (rounds)."""

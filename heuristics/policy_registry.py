@@ -1,7 +1,5 @@
 """The policies, found by looking into ``heuristics/policies``: adding one is adding a file."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

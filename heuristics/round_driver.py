@@ -6,8 +6,6 @@ ends, or later where nothing could run.  In unit rounds each takes 1, and rounds
 count, so that round t begins at time t.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -62,8 +60,6 @@ class RoundTrace:
     begins: list[int]
     #: In real time (round, nanoseconds) of each round that begins after the one before has ended.
     gaps: list[tuple[int, int]] = field(default_factory=list)
-    #: Number of rounds that were run.
-    rounds: int = 0
 
 
 @dataclass
@@ -74,6 +70,7 @@ class _State:
     prompts: Sequence[int]
     predicted: Callable[[int, int], int] | None = None
     now: int = 0
+    time: int = 0
     starts: dict[int, int] = field(default_factory=dict)
     tokens_next: int = 0
     kept_tokens: dict[int, int] = field(default_factory=dict)
@@ -167,6 +164,7 @@ class _Run:
             self.rules.arrive(request)
         if not self.unfinished:
             return
+        self.state.time = self.time
         self._evict()
         if self.state.tokens_next > self.state.memory:
             # The rules stall: time passes without progress.
@@ -329,7 +327,6 @@ class _Run:
         """Let the active requests make a token in each of so many rounds."""
         self.state.now += rounds
         self.state.tokens_next += rounds * len(self.state.starts)
-        self.trace.rounds += rounds
 
     def advance(self) -> None:
         """Let the round pass that has been decided, and those in which nothing can change."""

@@ -1,7 +1,5 @@
 """One simulator for every policy: from event to event, in unit rounds or in real time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +20,6 @@ from heuristics.policy import (
     Policy,
     RankError,
     RoundPolicy,
-    Rules,
     Values,
 )
 from heuristics.predictions import PredictionModel, predict
@@ -100,7 +97,9 @@ def _run_by_rounds(
     if isinstance(policy, RoundPolicy):
         rules, keeps_tokens = policy.rules(known), policy.keeps_tokens
     else:
-        rules, keeps_tokens = _plan_rules(known, policy), False
+        plan, keeps_tokens = policy, False
+        assert isinstance(plan, PlanPolicy)
+        rules = PlannedRules(known.outputs.tolist(), lambda those: _pieces(plan, known.take(those)))
     late = rules.engine_accounting
     trace = drive(
         policy.name,
@@ -208,12 +207,6 @@ def _schedule_of(
         tel=tel,
         engine_accounting=late,
     )
-
-
-def _plan_rules(known: Known, policy: Policy) -> Rules:
-    assert isinstance(policy, PlanPolicy)
-    plan = policy
-    return PlannedRules(known.outputs.tolist(), lambda those: _pieces(plan, known.take(those)))
 
 
 def _pieces(policy: PlanPolicy, known: Known) -> Iterator[Ints]:

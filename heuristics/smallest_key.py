@@ -1,7 +1,5 @@
 """The request with the smallest key of a changing set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from heapq import heappop, heappush
 

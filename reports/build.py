@@ -40,6 +40,7 @@ from reports.table import Table
 from reports.tables import gaps, ratios, run_statuses, serving_metrics
 from reports.tables.instance_lines import instance_table, run_table
 from reports.tables.leaderboard import LEADERBOARD, leaderboards
+from reports.tables.prediction_worth import prediction_table
 from reports.terminal_report import other_boards
 from reports.time_units import MARKS, Unit
 from reports.verdict_sentences import verdict
@@ -164,8 +165,13 @@ def _made(unit: Unit) -> Iterator[Table | ReportFigure | None]:
     yield run_statuses.failures(unit.rows[~unit.rows["superseded"]])
     yield gaps.gaps_to_optimum(scheduled)
     yield gaps.gaps_to_bounds(scheduled)
+    told = [each for each in unit.panels if each.of_prediction]
+    own = [each for each in unit.panels if not each.of_prediction]
     title = "Gap against a parameter"
-    yield _figure("parameters", title, _SWEPT, lambda: parameter_figure(scheduled))
+    yield _figure("parameters", title, _SWEPT, lambda: parameter_figure(own))
+    title = "What predictions are worth"
+    yield _figure("predictions", title, _SWEPT, lambda: parameter_figure(told))
+    yield prediction_table(told)
     yield ratios.competitive_ratios(unit.averaged)
     yield gaps.gaps_to_optimum(scheduled, engines=True)
     yield gaps.gaps_to_bounds(scheduled, engines=True)
@@ -182,9 +188,9 @@ def _made(unit: Unit) -> Iterator[Table | ReportFigure | None]:
 _PALE = "Pale: the part of the gap that no bound decides."
 _SWEPT = (
     "Mean gap to the best known schedule of a policy with three values of a parameter or more, "
-    "over the instances of all these values. A run without a schedule counts as 100 %. A line is a "
-    "family, or a policy where several have the parameter. Bars: standard deviation of the mean "
-    "over the seeds."
+    "over the instances of all curves of a panel; pale: up to the gap to the bound. A run without "
+    "a schedule counts as 100 %. Bars: standard deviation of the mean over the seeds. Horizontal: "
+    "the best online policies that know nothing of the outputs (dashed), and all (dotted)."
 )
 _TIME = (
     "Mean over the runs of each solver; a run without a schedule so far counts as 100 %. Left: gap "

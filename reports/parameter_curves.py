@@ -1,77 +1,115 @@
-"""Curves of the mean gap over a parameter that methods were run with at several values."""
+"""Gaps over a parameter that policies were run with at several values, next to other policies."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from kvopt.methods.grammar import MethodError, read_prediction
+from kvopt.methods.knowledge import CLASSES, knowledge
 from kvopt.methods.method_names import method_of_row
 from kvopt.methods.option_values import read_numbers
-from reports.per_instance import spread_of_runs
+from reports.per_instance import SEED, spread_of_runs, whole_mean
 
 #: Values of a curve at least.
 LEAST_VALUES = 3
-_PREDICTION = re.compile(r"( with \S+\()([^()]*)\)")
+#: The classes of the policies that curves are compared with.
+BLIND, CLAIRVOYANT = CLASSES["nothing"], CLASSES["outputs"]
+_PREDICTION = re.compile(r" with \S+\(([^()]*)\)")
+#: Outputs (tokens) that the error of a prediction is measured on.
+_OUTPUTS = np.arange(1, 501)
 
 
 @dataclass(frozen=True)
-class Curve:
-    """The mean gap of a method over one parameter, whose name follows its prediction's.
+class Panel:
+    """Curves over one parameter, on the instances that all of them were run on.
 
-    ``points`` has value, gap (to the best known schedule, over the instances of all values) and
-    spread.
+    ``family`` is a family, or its draws with equal parameters.  ``runs`` have ``policy``, ``value``
+    and ``error`` (of the prediction, tokens; missing without one).  ``best`` has the runs of the
+    best online policy of each class.
     """
 
+    family: str
     parameter: str
-    method: str
-    points: pd.DataFrame
+    runs: pd.DataFrame
+    best: dict[str, pd.DataFrame]
+
+    @property
+    def of_prediction(self) -> bool:
+        """Return whether the parameter is a prediction's."""
+        return bool(self.runs["error"].notna().any())
+
+    @property
+    def values(self) -> list[float]:
+        """Return the values, for a prediction from its exact end on."""
+        errors = self.runs.groupby("value")["error"].mean()
+        return list(errors.index if not errors.iloc[0] > errors.iloc[-1] else errors.index[::-1])
+
+    def points(self, column: str) -> pd.DataFrame:
+        """Return the means over the instances: a row a value, a column a policy."""
+        return _mean(self.runs, column, ["value", "policy"]).unstack("policy")
+
+    def spreads(self) -> pd.DataFrame:
+        """Return the deviations of the mean gaps over the seeds, as :meth:`points`."""
+        return spread_of_runs(self.runs, ["value", "policy"]).unstack("policy")
+
+    def level(self, knows: str, column: str) -> float:
+        """Return the mean of the best policy of a class."""
+        return float(_mean(self.best[knows], column, ["label"]).iloc[0])
 
 
-def curves(runs: pd.DataFrame) -> list[Curve]:
-    """Return a curve for each numeric parameter of policies that has three values or more.
+def panels(runs: pd.DataFrame) -> list[Panel]:
+    """Return the curves of each numeric parameter of policies that has three values or more.
 
     All other parameters are the same on a curve.
     """
     policies = runs[~runs["engine"]]
+    place = policies["instance"].str.replace(SEED, "", regex=True)
+    policies = policies.assign(
+        place=place.where(place.ne(policies["instance"]), policies["family"])
+    )
     named = policies.groupby("label")[["method", "called"]].first()
     lines = [
-        {"label": label, "parameter": parameter, "method": rest, "value": value}
+        (label, *each)
         for label, method, called in named.itertuples(name=None)
-        for parameter, rest, value in _parameters(str(label), str(method), str(called))
+        for each in _parameters(str(label), str(method), str(called))
     ]
+    swept = pd.DataFrame(lines, columns=["label", "parameter", "policy", "value", "error"])
+    curves = policies.merge(swept, on="label")
+    values = curves.groupby(["place", "parameter", "policy"])["value"].transform("nunique")
     found = []
-    swept = pd.DataFrame(lines, columns=["label", "parameter", "method", "value"])
-    for (parameter, method), group in swept.groupby(["parameter", "method"], sort=True):
-        joined = policies.merge(group[["label", "value"]], on="label")
-        if group["value"].nunique() >= LEAST_VALUES and len(points := _points(joined)):
-            found.append(Curve(str(parameter), str(method), points))
+    for (parameter, family), own in curves[values.ge(LEAST_VALUES)].groupby(["parameter", "place"]):
+        ran = own.groupby("id")["label"].transform("nunique")
+        shared = own[ran.eq(own["label"].nunique())]
+        others = policies[policies["id"].isin(shared["id"]) & ~policies["label"].isin(own["label"])]
+        if len(shared):
+            found.append(Panel(str(family), str(parameter), shared, dict(_best(others))))
     return found
 
 
-def by_family(runs: pd.DataFrame, curve: Curve) -> dict[str, Curve]:
-    """Return the curve of each family of instances of the runs."""
-    return {
-        str(family): each
-        for family, part in runs.groupby("family", sort=True)
-        for each in curves(part)
-        if (each.parameter, each.method) == (curve.parameter, curve.method)
-    }
+def _best(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each class and the runs of its best online policy on all of the instances."""
+    runs = runs[runs.groupby("label")["id"].transform("nunique").eq(runs["id"].nunique())]
+    told = [knowledge(*each) for each in zip(runs["method"], runs["told"], strict=True)]
+    classes = ["" if each.offline else CLASSES[each.lengths] for each in told]
+    for knows, own in runs.groupby(pd.Series(classes, runs.index, dtype=object)):
+        if knows in (BLIND, CLAIRVOYANT):
+            least = str(_mean(own, "gap_low", ["label"]).idxmin())
+            yield str(knows), own[own["label"].eq(least)]
 
 
-def _points(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the points of a curve over the instances that all of its values were run on."""
-    values = runs["value"].nunique()
-    shared = runs[runs.groupby("id")["value"].transform("nunique").eq(values)]
-    means = shared.groupby(["value", "id"])["gap_low"].mean().astype(float).groupby("value").mean()
-    spreads = spread_of_runs(shared, ["value"])
-    return pd.DataFrame({"gap": means, "spread": spreads}).reset_index()
+def _mean(runs: pd.DataFrame, column: str, keys: list[str]) -> pd.Series:
+    """Return the mean over the instances of each group, missing where a value is."""
+    of_instances = whole_mean(runs.groupby([*keys, "id"])[column]).astype(float)
+    return whole_mean(of_instances.groupby(keys))
 
 
-def _parameters(label: str, method: str, called: str) -> list[tuple[str, str, float]]:
-    """Return each numeric parameter of a method: its name, the label without it, its value."""
+def _parameters(label: str, method: str, called: str) -> Iterator[tuple[str, str, float, float]]:
+    """Yield each numeric parameter: its name, the label without it, its value, and the error."""
     read = method_of_row(method)
     own = read_numbers(called) if called else {}
     if read is not None and read.call is not None:
@@ -80,19 +118,22 @@ def _parameters(label: str, method: str, called: str) -> list[tuple[str, str, fl
             for name, value in read.call.values.items()
             if isinstance(value, int | float) and not isinstance(value, bool)
         }
-    found = [(name, _without(label, name), value) for name, value in own.items()]
+    for name, value in own.items():
+        yield name, _without(label, name), value, np.nan
     shown = _PREDICTION.search(label)
     try:
         prediction, values, _ = read_prediction(method.partition(" with ")[2])
     except MethodError:
-        return found
+        return
+    forecast = prediction.predict(_OUTPUTS, np.random.default_rng(0), values)
+    error = float(np.abs(forecast.estimates - _OUTPUTS).mean())
     for place, each in enumerate(prediction.parameters):
         if shown is not None and isinstance(values[each.name], int | float):
-            texts = shown[2].split(",")
+            texts = shown[1].split(",")
             texts[place] = each.name
-            rest = f"{label[: shown.start(2)]}{','.join(texts)}{label[shown.end(2) :]}"
-            found.append((f"{prediction.name}: {each.name}", rest, float(values[each.name])))
-    return found
+            policy = label[: shown.start()] + label[shown.end() :]
+            name = f"{prediction.name}({','.join(texts)})"
+            yield name, policy, float(values[each.name]), error
 
 
 def _without(label: str, name: str) -> str:

@@ -14,6 +14,7 @@ import pandas as pd
 from instances.time_unit import ROUNDS, SECONDS, unit_of
 from reports.compared_methods import MethodRanking, compared
 from reports.gaps_over_time import EngineGaps, timed
+from reports.parameter_curves import Panel, panels
 from reports.per_instance import average_seeds, whole_mean
 from reports.policy_boards import Board, boards, standings
 from reports.profiles import LEAST_SECONDS, SharedCosts, common_costs
@@ -91,6 +92,11 @@ class Unit:
     def solvers(self) -> Table:
         """One line a solver."""
         return solver_table(self.given.runs)
+
+    @cached_property
+    def panels(self) -> list[Panel]:
+        """The gaps over each parameter."""
+        return panels(self.scheduled)
 
     @cached_property
     def tel(self) -> SharedCosts:

@@ -1,4 +1,4 @@
-"""Call commands in the tests' process and return output and exit code."""
+"""Call commands, in the tests' process or another; return output and exit code."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 def run_command(
@@ -26,3 +27,9 @@ def run_command(
     ):
         code = command(given, program)
     return subprocess.CompletedProcess(given, code, output.getvalue(), errors.getvalue())
+
+
+def run_process(*command: object, **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, which is to come within two minutes; return what it printed."""
+    given = {"capture_output": True, "text": True, "timeout": 120} | more
+    return subprocess.run([*map(str, command)], **given)

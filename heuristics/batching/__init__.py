@@ -5,8 +5,6 @@ holds one way to choose the next batch; what they share is here.  A batch is bou
 its peaks ≤ M (wang2025 Alg. 2-4), except in the true Alg. 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -10,8 +10,6 @@ back: the batch behind a cell after the first i requests either gained request i
 and the rest of it stands behind the cell it came from, or it is as it was before request i.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -33,7 +31,13 @@ def batches_by_peaks(known: Known) -> Iterator[Ints]:
 
     It raises NotApplicableError if the table, linear in the batch size times M, would not fit.
     """
-    return batches(known, known.sorted_by(), lambda line: _choose_by_peaks(known, line))
+
+    def choose(line: Ints) -> Mask:
+        peaks = known.peaks[line]
+        most = int(np.searchsorted(np.cumsum(np.sort(peaks)), known.memory, side="right"))
+        return _least_f(peaks, known.outputs[line], known.memory, most, together=False)
+
+    return batches(known, known.sorted_by(), choose)
 
 
 def batches_exactly(known: Known) -> Iterator[Ints]:
@@ -51,23 +55,15 @@ def batches_exactly(known: Known) -> Iterator[Ints]:
     for each (c, S) it is enough to keep the least sum of outputs: a dynamic program over (c, S)
     visits a best feasible batch of every size, in O(n²M).  Raises as ``batches_by_peaks``.
     """
-    line = known.sorted_by(-known.outputs)
-    return batches(known, line, lambda line: _choose_exactly(known, line))
 
+    def choose(line: Ints) -> Mask:
+        prompts, outputs = known.prompts[line], known.outputs[line]
+        # At the first completion all members are there, each with its prompt and as many tokens.
+        least = np.cumsum(np.sort(prompts)) + np.arange(1, len(line) + 1) * int(outputs.min())
+        most = int(np.searchsorted(least, known.memory, side="right"))
+        return _least_f(prompts, outputs, known.memory, most, together=True)
 
-def _choose_by_peaks(known: Known, line: Ints) -> Mask:
-    peaks = known.peaks[line]
-    most = int(np.searchsorted(np.cumsum(np.sort(peaks)), known.memory, side="right"))
-    return _least_f(peaks, known.outputs[line], known.memory, most, together=False)
-
-
-def _choose_exactly(known: Known, line: Ints) -> Mask:
-    prompts, outputs = known.prompts[line], known.outputs[line]
-    # At the first completion all members are there, each with its prompt and as many tokens.
-    sizes = np.arange(1, len(line) + 1)
-    least = np.cumsum(np.sort(prompts)) + sizes * int(outputs.min())
-    most = int(np.searchsorted(least, known.memory, side="right"))
-    return _least_f(prompts, outputs, known.memory, most, together=True)
+    return batches(known, known.sorted_by(-known.outputs), choose)
 
 
 def _least_f(tokens: Ints, outputs: Ints, memory: int, most: int, *, together: bool) -> Mask:

@@ -7,8 +7,6 @@ ascending share o / (s + o), each if it still fits.  Equal outputs go by arrival
 equal shares by output, arrival and position, which is what a stable sort of the paper's list gives.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

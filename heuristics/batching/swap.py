@@ -5,8 +5,6 @@ of the loops open: here both go by ascending peak s + o, ties by arrival, then b
 first improving swap that fits is made and both loops start anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

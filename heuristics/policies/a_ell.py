@@ -11,11 +11,7 @@ The policy is not clairvoyant.  It is made for two outputs: ℓ and u are the en
 ``docs/policies.md`` says what the paper leaves open.  chen2025 states its ratio (Theorem 7) for any
 s; the proof counts work as o², which is s = 0.  With s = 100, ℓ = 15, u = 50 and half of the
 outputs long the ratio is 1.41, above the theorem's 1.214 (see the tests).
-
-Reference: ``heuristics/reference/a_ell.py``.
 """
-
-from __future__ import annotations
 
 from collections import deque
 from fractions import Fraction

@@ -12,8 +12,6 @@ Each request draws one number (smallest first), so later requests change no earl
 
 chen2025 Theorem 1 states a ratio of (1/α)(1 + 1/α)/2 in the limit, by lemmas that fail; the mean
 over the orders keeps a smaller one for α ≤ 2/9 (errata E19).
-
-Reference: ``heuristics/reference/a_max.py``.
 """
 
 from fractions import Fraction

@@ -13,11 +13,7 @@ request that has made m tokens and is not finished is believed to make max(bound
 
 No ratio is claimed: chen2025 states two (Theorems 5 and 6) that rest on its Lemma 1, which fails
 (docs/errata.md, E16).  It always ends.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/a_min.py``.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 

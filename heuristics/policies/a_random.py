@@ -7,8 +7,6 @@ that is the prefix, not first fit: the text processes them in this order, and th
 schedules with the same order of starts (Definition EC.1), which passing over a misfit would break.
 
 Each request draws one number (smallest first), so later requests change no earlier draw.
-
-Reference: ``heuristics/reference/a_max.py``.
 """
 
 from fractions import Fraction

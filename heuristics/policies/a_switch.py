@@ -9,11 +9,7 @@ and only if ℓ² − 3ℓu + u² > 0, in integers.  The paper has all requests 
 intervals of the first arrivals decide once, α being the least ℓ/u.
 
 The guarantee of A_ℓ holds where the policy chooses A_ℓ; nothing is claimed of A_min.
-
-Reference: ``heuristics/reference/a_switch.py``.
 """
-
-from __future__ import annotations
 
 from dataclasses import replace
 

@@ -14,11 +14,7 @@ The policy is not clairvoyant and uses no prediction.  With β = 1 it is ``alpha
 Guarantee: none; for β < 1 it ends with probability 1, since sooner or later one request is left
 alone and completes.  But that may take very many rounds: with a small α new requests fill the
 memory again at once, and one with a peak near M must survive each overflow with chance 1 − β.
-
-Reference: ``heuristics/reference/alpha_greedy.py``.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 

@@ -10,11 +10,7 @@ request with s + 1 > (1 − α)M; here the head of the queue always starts when 
 
 Guarantee: none, not even that it ends.  With a small α the same requests are admitted and
 cleared for ever (J1 sec. 7); the simulator proves that by a repeated state and reports it.
-
-Reference: ``heuristics/reference/alpha_greedy.py``.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 

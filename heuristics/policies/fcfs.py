@@ -2,8 +2,6 @@
 
 wang2025 shuffles its requests and serves them in that order; here the order of equal arrivals is
 the order of the instance file.  No worst-case guarantee is claimed.
-
-Reference: ``heuristics/reference/mc_benchmark.py``.
 """
 
 from heuristics.policy import ListPolicy

@@ -14,8 +14,6 @@ With unequal prompts chen2025 defines nothing; the same prefix is taken, as in `
 
 chen2025 compares with it in its competitive ratios; its TEL is no lower bound on OPT, since it is
 not always optimal (M = 5, s = 1, o = 1, 1, 3, 3: 13, OPT 12).  It has the guarantee of ``mc-sf``.
-
-Reference: ``heuristics/reference/h_sf.py``.
 """
 
 from heuristics.policies import mc_sf

@@ -5,8 +5,6 @@ is the machine time that a request has had: its share h/M of the base of every r
 held h tokens, its prefill and its decode steps, each token once, however often it was prefilled
 again. For a waiting request the key includes its next token and the prefill of kept tokens.
 Nothing is believed of outputs, so the look-ahead goes as far as the next time.
-
-Reference: ``heuristics/reference/srpt.py``.
 """
 
 from __future__ import annotations

@@ -7,10 +7,8 @@ delays, since what a policy has is an order).  In seconds the search is in round
 with full memory, and the best lists are compared on the clock.  The result is never worse than the
 best of those orders; no other worst-case guarantee is claimed.
 
-Reference: none, no paper states it as pseudocode.
+No paper states it as pseudocode, so it has no function in ``heuristics/reference``.
 """
-
-from __future__ import annotations
 
 from collections import deque
 

@@ -5,8 +5,6 @@ too.  A batch starts as the requests that fit into M together, taken by ascendin
 advice, rounds; ties by arrival, then by position) and passing over misfits; swaps improve it as in
 ``sorted-f-swap``, by ascending peak.  Inside a batch the shortest output comes first; admission is
 the common one.  No worst-case guarantee is claimed, by W neither.
-
-Reference: ``heuristics/reference/sorted_lp.py``.
 """
 
 import numpy as np

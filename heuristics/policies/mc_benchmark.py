@@ -2,8 +2,6 @@
 
 jaillet2025_v2 defines it for arrivals over time; with the tie rule of this suite it makes the same
 schedule as ``fcfs`` and stands here under the name of its experiments.  No guarantee is claimed.
-
-Reference: ``heuristics/reference/mc_benchmark.py``.
 """
 
 from heuristics.policies import fcfs

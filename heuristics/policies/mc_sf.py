@@ -4,8 +4,6 @@ For equal prompts that all arrive at 0 the volume s·o + o(o+1)/2 increases with
 ``svf`` with its ratio; where M is at least twice the largest peak that is at most 5, the constant
 that jaillet2025_v2 Theorem 4.3 does not name.  It states 4 where the outputs are equal too.
 wang2025 Theorem 2.1 shows that there is none for unequal prompts.
-
-Reference: ``heuristics/reference/mc_sf.py``.
 """
 
 from heuristics.guarantee import (

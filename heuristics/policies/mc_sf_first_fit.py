@@ -3,8 +3,6 @@
 Clairvoyant.  The order of ``mc-sf``; in every round each waiting request is tried, where the paper
 stops at the first that does not fit.  A long prompt may so be overtaken again and again.  No
 worst-case guarantee is claimed.
-
-Reference: ``heuristics/reference/mc_sf.py``.
 """
 
 from heuristics.policies import mc_sf

@@ -2,10 +2,8 @@
 
 wang2025 Theorem 8.2 states that its competitive ratio is unbounded; the instance printed there
 tends to 3, one with fewer requests of the second kind shows it (``instances.families.total_trap``).
-
-Reference: ``heuristics/reference/mc_sf.py``.
 """
 
 from heuristics.policy import ListPolicy
 
-POLICY = ListPolicy("mc-sf-total", rank=lambda known: (known.prompts + known.outputs,))
+POLICY = ListPolicy("mc-sf-total", rank=lambda known: (known.peaks,))

@@ -15,8 +15,6 @@
 The policy is not clairvoyant and uses no prediction: only that a request makes at most M − s
 tokens.  The guarantee of the source is not claimed.  The policy always ends.  Proof:
 docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/wait.py``.
 """
 
 from __future__ import annotations

@@ -2,12 +2,8 @@
 
 Clairvoyant.  The product is the volume with every token charged as at the last round, so it
 differs from ``svf`` by at most a factor of two.  No worst-case guarantee is claimed.
-
-Reference: ``heuristics/reference/svf.py``.
 """
 
 from heuristics.policy import ListPolicy
 
-POLICY = ListPolicy(
-    "output-peak", rank=lambda known: (known.outputs * (known.prompts + known.outputs),)
-)
+POLICY = ListPolicy("output-peak", rank=lambda known: (known.outputs * known.peaks,))

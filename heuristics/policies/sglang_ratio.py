@@ -18,15 +18,13 @@ Read in the engine's ``PrefillAdder`` and ``ScheduleBatch.retract_decode``, vers
 ``docs/policies.md`` has the queue orders, what differs from the engine, and how prompts are cut.
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/sglang_ratio.py``.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import floor
+from math import floor, inf
 
 from heuristics.arrival_queue import exact_fraction
 from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State
@@ -41,6 +39,9 @@ LARGEST_RESERVATION = 4096
 ROUNDS_AHEAD = 20
 #: Prompt tokens of a round on a GPU of 80 GB.
 ENGINE_CHUNK = 8192
+#: Requests that wait when ``hrrn`` no longer sorts them.
+MOST_SORTED = 128
+_ORDERS = ("fcfs", "lof", "shortest-prefill-first", "hrrn", "random")
 _CHUNK = f"most prompt tokens a round, 0: all (-1: in seconds the engine's {ENGINE_CHUNK}, else 0)"
 #: More than any prompt.
 _NO_LIMIT = 1 << 60
@@ -87,9 +88,14 @@ class _ReservingRules(Rules):
         self._prompts: list[int] = known.prompts.tolist()
         self._ratio = ReservationRatio(exact_fraction(known.values["conservativeness"]))
         self._order, self._draw = known.values["order"], known.rng.random
-        #: Key and number of each entry into the queue, and its request.
-        self._queue: list[tuple[float, int, int]] = []
+        #: A heap: key of each request, and what breaks ties.
+        self._queue: list[tuple[float, int | str, int]] = []
         self._entries = 0
+        #: Tokens prefilled so far, now and when each request entered the queue.
+        self._prefilled = 0
+        self._stamps: dict[int, int] = {}
+        #: Tokens of this round that the prompt on its way leaves to shorter ones.
+        self._left_to_shorter = 0
         self._full = False
         self._retracted = False
         self._most_prefilled = chunk or _NO_LIMIT
@@ -103,6 +109,7 @@ class _ReservingRules(Rules):
     def _enter(self, request: int, kept: int) -> None:
         heappush(self._queue, (self._key(request, kept), self._entries, request))
         self._entries += 1
+        self._stamps[request] = self._prefilled
 
     def finish(self, request: int, output: int) -> None:
         del request, output
@@ -149,6 +156,7 @@ class _ReservingRules(Rules):
                 self._ratio.decode(1)
             elif not admitted and not state.prefilling:
                 self._ratio.idle()
+        self._prefilled += sum(tokens for _, tokens in self._cut)
         self._last_round = state.now
         self._running = len(state.starts) + len(state.prefilling) + len(admitted)
         return admitted
@@ -158,6 +166,7 @@ class _ReservingRules(Rules):
         return self._cut
 
     def next_eviction(self, state: State) -> int | None:
+        self._left_to_shorter = self._shorter(state)
         return state.now if state.tokens_next + self._growth(state) > state.memory else None
 
     def quiet(self) -> bool:
@@ -166,9 +175,33 @@ class _ReservingRules(Rules):
     def _key(self, request: int, kept: int) -> float:
         if self._order == "lof":
             return -self._max_new[request]
-        if self._order == "spf":
-            return self._prompts[request] + kept
+        if self._order == "shortest-prefill-first":
+            return max(1, self._prompts[request] + kept)
+        if self._order == "hrrn":
+            return inf  # behind the last sorted
         return self._draw() if self._order == "random" else 0
+
+    def _sort_by_ratio(self) -> None:
+        """Sort by the largest ratio of the tokens prefilled since the entry to the prompt's."""
+        self._queue = sorted(
+            (
+                -(self._prefilled - self._stamps[i]) / s if (s := self._prompts[i]) else -inf,
+                str(i),
+                i,
+            )
+            for *_, i in self._queue
+        )
+
+    def _shorter(self, state: State) -> int:
+        """Return the tokens of waiting prompts shorter than the rest of the one on its way."""
+        found, queue = 0, list(self._queue)
+        if self._order == "shortest-prefill-first" and state.prefilling:
+            rest = max(self._to_prefill(state, request) for request in state.prefilling)
+            while queue and (tokens := int(heappop(queue)[0])) < rest:
+                if found + tokens >= self._most_prefilled:
+                    break
+                found += tokens
+        return found
 
     def _fill(self, state: State) -> list[int]:
         held = state.tokens_next - len(state.starts)
@@ -178,17 +211,22 @@ class _ReservingRules(Rules):
         )
         room = floor(state.memory - held - self._ratio.value() * to_come)
         free_next = state.memory - state.tokens_next - self._growth(state)
-        left = self._most_prefilled
+        left, unfinished = self._most_prefilled, False
         for request, tokens in self._cut:
             left -= tokens
             room -= tokens
-            if tokens == self._to_prefill(state, request):
+            unfinished = tokens < self._to_prefill(state, request)
+            if not unfinished:
                 room -= self._reserved(state, request)
+        if self._order == "hrrn" and len(self._queue) <= MOST_SORTED:
+            self._sort_by_ratio()
         admitted: list[int] = []
         while self._queue and left > 0:
             request = self._queue[0][2]
             whole = self._to_prefill(state, request)
             tokens = min(whole, left)
+            if unfinished and tokens < whole:
+                break
             if whole + self._reserved(state, request) > room or whole + 1 > free_next:
                 self._full = True
                 break
@@ -209,7 +247,8 @@ class _ReservingRules(Rules):
         return self._prompts[request] + state.kept(request) - computed
 
     def _next_chunk(self, state: State, request: int) -> int:
-        return min(self._to_prefill(state, request), self._most_prefilled)
+        most = self._most_prefilled - self._left_to_shorter
+        return min(self._to_prefill(state, request), most)
 
     def _growth(self, state: State) -> int:
         """Return what the prompt on its way adds at the next time, its first token included."""
@@ -226,7 +265,7 @@ POLICY = RoundPolicy(
     randomised=True,
     keeps_tokens=True,
     parameters=(
-        Choice("order", ("fcfs", "lof", "spf", "random"), "order of the waiting queue"),
+        Choice("order", _ORDERS, "order of the waiting queue"),
         Parameter("conservativeness", 1.0, 0.0, 10.0, "factor on the first ratio"),
         Parameter("chunk", -1, -1, 1e9, _CHUNK, True),
     ),

@@ -16,11 +16,7 @@ The pseudocode leaves some points open, which are read so:
 No worst-case guarantee is claimed, by W neither.
 
 The policy always finishes.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/sorted_f_amin.py``.
 """
-
-from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterator

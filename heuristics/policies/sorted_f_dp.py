@@ -10,8 +10,6 @@ the larger, since W means Alg. 2 to solve the Phase 1 of Alg. 1.
 W calls Alg. 2 the exact Phase 1, but Alg. 1 allows batches whose peaks sum to more than M;
 ``sorted-f-exact`` solves that.  The factor 48 of W Theorem 4.1 is stated for Alg. 1, so no
 guarantee is claimed here.  Time O(n²M) a batch; a table of more than 1 GiB is refused.
-
-Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 from heuristics.batching.batch_table import batches_by_peaks

@@ -11,8 +11,6 @@ table of more than 1 GiB is refused.
 W Theorem 4.1 states a ratio below 48 when all requests arrive at 0.  It is asymptotic: W (sec. 2)
 has the largest peak grow slower than M, and n·(largest peak)/M without end, so of one instance it
 says nothing.  Its proof uses W Theorem 4.19, which fails as printed (errata E23).
-
-Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 from heuristics.batching.batch_table import batches_exactly

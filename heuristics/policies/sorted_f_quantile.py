@@ -5,8 +5,6 @@ remains is drawn; requests whose peak and output do not exceed the 0.3-quantiles
 enter first (the smallest value that at least 30 % of the sample do not exceed), then the others by
 ascending o / (s + o), each while the peaks sum to ≤ M.  Inside a batch the shortest output comes
 first; admission is the common one.  No worst-case guarantee is claimed, by W neither.
-
-Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 from heuristics.batching.quantile import order_by_quantiles

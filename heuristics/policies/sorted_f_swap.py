@@ -5,8 +5,6 @@ that fit into M together; the first swap that fits and lowers Σo / |X|² is mad
 none.  Both loops go through requests by ascending peak, ties by arrival, then by position, and
 start anew after a swap (the paper leaves the order open).  Inside a batch the shortest output
 comes first; admission is the common one.  No worst-case guarantee is claimed, by W neither.
-
-Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 from heuristics.batching.swap import batches_by_swaps

@@ -4,8 +4,6 @@ Clairvoyant and offline: the relaxation is solved over all requests, those that 
 too.  Its advice is y = Σ t·x*, the expected start of each request (rounds).  Admission is the
 common one; ties go by arrival, then by position.  No worst-case guarantee is claimed, by W
 neither.
-
-Reference: ``heuristics/reference/sorted_lp.py``.
 """
 
 from heuristics.policy import AdvisedPolicy

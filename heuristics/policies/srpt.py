@@ -5,8 +5,6 @@ the machine time that a request needs yet: its share h/M of the base of every ro
 holds h tokens, its decode steps, and, while it waits, the prefill of its prompt and of the tokens
 that it kept.  After Schrage (1968), whose rule has ``factor`` 1 and a machine on which an exchange
 costs nothing; here it costs a prefill and the tokens of a memory that grows.
-
-Reference: ``heuristics/reference/srpt.py``.
 """
 
 from heuristics.policy import RoundPolicy

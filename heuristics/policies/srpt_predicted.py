@@ -3,8 +3,6 @@
 The rules of ``srpt``, with estimates for the true outputs.  A running request has the estimate that
 its tokens give in this round, an evicted one keeps its last, as TRAIL does (arXiv 2410.01035).  A
 request that has made as many tokens is believed to make one more.
-
-Reference: ``heuristics/reference/srpt.py``.
 """
 
 from heuristics.policy import Known, RoundPolicy, State

@@ -2,8 +2,6 @@
 
 Its source states a ratio of at most 1 + 2/(1 − α) when all requests arrive at 0, where α is the
 largest peak divided by M.
-
-Reference: ``heuristics/reference/svf.py``.
 """
 
 from heuristics.guarantee import AT_ZERO, BELOW_MEMORY, Guarantee, volume_first_ratio

@@ -5,8 +5,6 @@ The bit says whether a volume s·o + o(o+1)/2 is at most ``threshold`` rounds of
 The source names a 1-bit variant of its rule; we know its abstract only, so rule, unit and default
 of the threshold are ours, and no guarantee of the source is claimed.  The common admission still
 uses the true outputs, so this policy counts as clairvoyant.
-
-Reference: ``heuristics/reference/svf.py``.
 """
 
 from heuristics.policy import ListPolicy, Parameter

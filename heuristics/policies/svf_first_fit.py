@@ -2,8 +2,6 @@
 
 Clairvoyant.  The order of ``svf``; in every round each waiting request is tried, where ``svf``
 stops at the first that does not fit.  The guarantee of ``svf`` is not claimed for it.
-
-Reference: ``heuristics/reference/svf.py``.
 """
 
 from heuristics.policies import svf

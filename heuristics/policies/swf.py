@@ -3,8 +3,6 @@
 Clairvoyant, and it knows how long a batch takes: the work of a request is its share h/M of the base
 of every round at whose end it holds h tokens, its prefill and its decode steps.  In rounds, which
 have no loads, that is the order of ``svf``.  No guarantee is claimed.
-
-Reference: ``heuristics/reference/srpt.py``.
 """
 
 import numpy as np

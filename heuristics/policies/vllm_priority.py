@@ -10,8 +10,6 @@ output.  A step is planned as in ``vllm-v1``, except for these rules:
 The policy is not clairvoyant.  The parameters are the engine's (``docs/policies.md``).
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/vllm_v1.py``.
 """
 
 from __future__ import annotations

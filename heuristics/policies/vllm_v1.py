@@ -21,8 +21,6 @@ The policy is not clairvoyant and uses no prediction.  ``docs/policies.md`` has 
 the comparison with the engine.
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/vllm_v1.py``.
 """
 
 from __future__ import annotations

@@ -16,8 +16,6 @@ The policy is clairvoyant, and uses nothing that has not arrived.
 
 Guarantee: the source states near-optimal throughput in heavy traffic; none is claimed for this
 reading.
-
-Reference: ``heuristics/reference/wait.py``.
 """
 
 from __future__ import annotations

@@ -23,8 +23,6 @@ sample     chooses so many of the places 0..n−1, given n and how many
 ========== ===========================================================================
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable
@@ -57,6 +55,6 @@ def references() -> dict[str, Callable[..., Schedule]]:
         for name, each in vars(module).items():
             own = getattr(each, "__module__", None) == module.__name__
             returned = getattr(each, "__annotations__", {}).get("return")
-            if own and not name.startswith("_") and returned == "Schedule":
+            if own and not name.startswith("_") and returned in (Schedule, "Schedule"):
                 found[name.replace("_", "-")] = each
     return dict(sorted(found.items()))

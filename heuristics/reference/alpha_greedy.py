@@ -1,7 +1,5 @@
 """α-protection and β-clearing as J1 sec. 7 and J2 sec. 5.2 describe them (no pseudocode there)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from math import floor

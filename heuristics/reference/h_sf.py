@@ -1,11 +1,9 @@
-"""The policies of C that cancel nothing: in every round a largest batch, as believed.
+"""The policies of C that cancel nothing: H-SF, A_max, A_random; in every round a largest batch.
 
 C prints no line numbers; these count the lines from the loop on.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from heuristics.reference.tokens_held import outputs_of, within_always
 from instances import Instance
@@ -21,6 +19,32 @@ def h_sf(instance: Instance) -> Schedule:
     a = [request.arrival for request in instance.requests]
     order = sorted(range(len(instance)), key=lambda i: (o[i], a[i], i))
     return make_schedule(instance, largest_batches(instance, order, o), "h-sf")
+
+
+def a_max(
+    instance: Instance, upper: Sequence[int], draw: Callable[[], float], order: str
+) -> Schedule:
+    """C Algorithm 1, A_max: take all o_i = u, as many as fit, drawn at random.
+
+    C draws anew in each round among requests that are alike; this is one random order of all, or
+    with ``order="upper"`` one in which smaller u_i come first.
+    """
+    by_number = permutation(len(instance), draw)
+    queue = sorted(by_number, key=upper.__getitem__) if order == "upper" else by_number
+    starts = largest_batches(instance, queue, upper)
+    return make_schedule(instance, starts, "a-max")
+
+
+def a_random(instance: Instance, draw: Callable[[], float]) -> Schedule:
+    """C Algorithm 4, A_random: each round takes what fits of a permutation of all."""
+    starts = largest_batches(instance, permutation(len(instance), draw), outputs_of(instance))
+    return make_schedule(instance, starts, "a-random")
+
+
+def permutation(n: int, draw: Callable[[], float]) -> list[int]:
+    """Return 0..n−1 in the order of n random numbers."""
+    numbers = [draw() for _ in range(n)]
+    return sorted(range(n), key=numbers.__getitem__)
 
 
 def largest_batches(instance: Instance, order: Sequence[int], believed: Sequence[int]) -> list[int]:

@@ -5,8 +5,6 @@ and 2 are the same in intent, but leave the candidate's own completion out of li
 arrivals over time exceeds the memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -14,11 +12,6 @@ from heuristics.reference.h_sf import largest_batches
 from heuristics.reference.tokens_held import outputs_of, within_at_ends
 from instances import Instance, Request
 from schedules import Schedule, make_schedule
-
-
-def mc_sf(instance: Instance) -> Schedule:
-    """Shortest output first, the largest prefix that fits (J2 Algorithm 1)."""
-    return make_schedule(instance, in_order(instance, lambda request: request.output), "mc-sf")
 
 
 def in_order(
@@ -48,6 +41,17 @@ def in_order(
     return [p[i] for i in range(n)]
 
 
+def _serve(
+    instance: Instance, name: str, key: Callable[[Request], float], *, first_fit: bool = False
+) -> Schedule:
+    return make_schedule(instance, in_order(instance, key, first_fit=first_fit), name)
+
+
+def mc_sf(instance: Instance) -> Schedule:
+    """Shortest output first, the largest prefix that fits (J2 Algorithm 1)."""
+    return _serve(instance, "mc-sf", lambda request: request.output)
+
+
 def mc_sf_predicted(instance: Instance, upper: Sequence[int], arrived: Sequence[float]) -> Schedule:
     """MC-SF with over-estimates for the outputs, in line 3 and in (5) (J2 v5)."""
     order = sorted(range(len(instance)), key=lambda i: (upper[i], arrived[i], i))
@@ -56,10 +60,19 @@ def mc_sf_predicted(instance: Instance, upper: Sequence[int], arrived: Sequence[
 
 def mc_sf_total(instance: Instance) -> Schedule:
     """MC-SF with line 3 in ascending order of s_i + o_i (W Theorem 8.2)."""
-    return make_schedule(instance, in_order(instance, lambda request: request.peak), "mc-sf-total")
+    return _serve(instance, "mc-sf-total", lambda request: request.peak)
 
 
 def mc_sf_first_fit(instance: Instance) -> Schedule:
     """MC-SF without line 8: every waiting request is tried (a variant of this suite)."""
-    starts = in_order(instance, lambda request: request.output, first_fit=True)
-    return make_schedule(instance, starts, "mc-sf-first-fit")
+    return _serve(instance, "mc-sf-first-fit", lambda request: request.output, first_fit=True)
+
+
+def mc_benchmark(instance: Instance) -> Schedule:
+    """J2 Algorithm 2: Algorithm 1 with line 3 in ascending order of arrival."""
+    return _serve(instance, "mc-benchmark", lambda request: request.arrival)
+
+
+def fcfs(instance: Instance) -> Schedule:
+    """Run the benchmark of W sec. 7, which has no pseudocode there: in the order of arrival."""
+    return _serve(instance, "fcfs", lambda request: request.arrival)

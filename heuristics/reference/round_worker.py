@@ -1,7 +1,5 @@
 """A worker and its rounds, for the policies that decide anew in each round and may evict."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from heuristics.reference import ManyRoundsError
@@ -81,7 +79,7 @@ class Worker:
         return sum(job.next_tokens for job in self.running)
 
     def serve(self, name: str) -> Schedule:
-        """Return the schedule; it raises TooLongError after ``MOST_ROUNDS``."""
+        """Return the schedule; it raises ManyRoundsError after ``MOST_ROUNDS``."""
         to_come = sorted(self.jobs, key=lambda job: (job.arrival, job.position))
         unfinished = len(self.jobs)
         while unfinished:

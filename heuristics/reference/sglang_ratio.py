@@ -38,19 +38,35 @@ class _Reserving(Worker):
         self.ratio = self.first
         self.full = False
         self.draws: dict[int, float] = {}
+        self.prefilled = 0
+        self.stamps: dict[int, int] = {}
 
     def completed(self) -> None:
         self.full = False
 
     def arrive(self, job: Job) -> None:
         self.draws[job.position] = self.draw() if self.order == "random" else 0.0
+        self.stamps[job.position] = self.prefilled
         self.queue.append(job)
 
+    def start(self, job: Job) -> None:
+        super().start(job)
+        self.prefilled += job.prompt + job.made
+
+    def place(self, job: Job) -> tuple[int, Fraction, str]:
+        """Return the place by response ratio: first without a prompt, then the largest."""
+        waited = self.prefilled - self.stamps[job.position]
+        return bool(job.prompt), -Fraction(waited, max(1, job.prompt)), str(job.position)
+
     def in_order(self) -> list[Job]:
+        if self.order == "hrrn":
+            if len(self.queue) <= 128:
+                self.queue.sort(key=lambda job: self.place(job))
+            return list(self.queue)
         keys: dict[str, Callable[[Job], float]] = {
             "fcfs": lambda job: self.draws[job.position],
             "lof": lambda job: -self.max_new[job.position],
-            "spf": lambda job: job.prompt + job.made,
+            "shortest-prefill-first": lambda job: max(1, job.prompt + job.made),
             "random": lambda job: self.draws[job.position],
         }
         return sorted(self.queue, key=keys[self.order])

@@ -1,7 +1,5 @@
 """The one sum that every look-ahead tests: the tokens held at a time (J2 (5), W sec. 3, C (3))."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from instances import Instance

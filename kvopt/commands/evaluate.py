@@ -27,6 +27,7 @@ from kvopt.executors import ExecutorError
 from kvopt.methods.fingerprint import UNREAD
 from kvopt.methods.grammar import MethodError, read_methods, unique_methods
 from kvopt.methods.method_names import shown_method
+from kvopt.methods.predicted_methods import read_predicted
 from kvopt.run_progress import SweepDisplay, count_text
 from kvopt.runs.row_columns import FAILED
 from kvopt.runs.task import FinishedRun, Task
@@ -100,9 +101,8 @@ class _Evaluate(Command):
     },
     interrupted=RESUMES,
     examples=(
-        "smoke --report results/report",
-        '"instances/tiny/*.json" --methods svf,mc-sf,highs --seeds 5 --jobs 2',
         'trace.csv --memory 61035 --methods "vllm-v1,a-min with bins(100)"',
+        '"chat(n=200,memory=4000)" --predictions "noise(0..2)" --report results/worth',
         f"{LEADERBOARD} --store results/runs.sqlite",
     ),
     codes="0 done; 1 a method failed on all its runs; 2 bad usage or input; 5 a schedule or bound "
@@ -113,8 +113,8 @@ def main(options: CommandOptions) -> int:
     """Run instances × methods × seeds, one process a run, and store every run.
 
     SUITE is a suite of --list or a .toml file, INSTANCE a name of the library, a file, a folder, a
-    glob or a trace; none with --report or --export: all that is stored.  Stored runs are not
-    run again.
+    glob or a trace, FAMILY as chat(n=200); none with --report or --export: all that is stored.
+    Stored runs are not run again.
     """
     if options.caller:  # in this process rows stay: collecting garbage takes a tenth
         gc.set_threshold(50_000, 20, 100)
@@ -170,6 +170,8 @@ def _planned(options: CommandOptions) -> list[Task]:
             print_on_stderr([foreign])
 
     methods = read_methods(options.methods) if options.methods else None
+    if options.predictions:
+        methods = read_predicted(options.predictions, options.methods)
     wishes = read_wishes(options, methods=methods, threads=options.threads)
     sections = read_inputs(options.inputs, wishes, trace_options(options))
     tasks = plan(sections, listen)

@@ -16,12 +16,19 @@ EXECUTORS = ("local", "dask")
 
 #: Options of the runs: instances, methods, seeds and limits.
 _RUNS = join_options(
-    argument("inputs", nargs=-1, metavar="[SUITE | INSTANCE]...", type=completion.inputs),
+    argument("inputs", nargs=-1, metavar="[SUITE | INSTANCE | FAMILY]...", type=completion.inputs),
     option(
         "--methods",
         "A,B,...",
         "of --list, or file:PATH, a program with your rights",
         completion.methods,
+        multiple=True,
+    ),
+    option(
+        "--predictions",
+        "P,Q,...",
+        'for policies that take them, as "noise(0..2)"',
+        completion.predictions,
         multiple=True,
     ),
     option("--seeds", "K", "seeds 0 to K-1, for methods that draw (default: 1)", read_count),

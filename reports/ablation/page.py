@@ -1,4 +1,4 @@
-"""Builds the ablation page and its figures from the rows of the suite ``ablation``."""
+"""Builds the ablation page from the rows of the suite ``ablation``."""
 
 from __future__ import annotations
 
@@ -7,23 +7,19 @@ import sys
 from pathlib import Path
 
 import click
-import numpy as np
 import pandas as pd
-import seaborn as sns
 
 from formulations.formulation_registry import RELAXED
 from kvopt.store.row_files import ExportError
 from kvopt.store.row_files import read_rows as stored_rows
 from kvopt.suites import read_suite
 from kvopt.suites.suite import SWITCHES
-from reports.figures.figure_parts import drawing
 from reports.formulas import shifted_geometric_mean
 from reports.freshness import origin_text, stale_rows, to_be_stated
 from reports.markdown import page_text, pipe_table, table_text
 from reports.table import Column, Table
 from support.click_command import CHECK_OPTION, Command, CommandOptions
 from support.generated_files import regenerate
-from support.json_files import write_text
 
 FOLDER = Path(__file__).parent
 ROWS = FOLDER / "rows.csv"
@@ -156,12 +152,8 @@ def page(rows: pd.DataFrame, origin: str) -> str:
         proofs = str(group).startswith("proofs")
         parts.append(f"## {str(group).capitalize()}\n")
         parts.append(_table([_line(name, runs, proofs) for name, runs in _methods(in_group)]))
-        if group == "proofs, n = 8":
-            parts.append("![Seconds to the proof by formulation](proofs.svg)\n")
-        elif not proofs:
-            parts.append("![Bounds by formulation](bounds.svg)\n")
     if switched.any():
-        parts += [_SWITCHES_INTRODUCTION, "![Factor of seconds by switch](switches.svg)\n"]
+        parts.append(_SWITCHES_INTRODUCTION)
         for group, in_group in rows[switched].groupby("group", sort=False):
             parts += [f"### {str(group).capitalize()}\n", _table(_switch_lines(in_group))]
     left_out = tried()
@@ -200,11 +192,12 @@ def _line(name: str, runs: pd.DataFrame, proofs: bool) -> dict[str, object]:
 
 def _switch_lines(in_group: pd.DataFrame) -> list[dict[str, object]]:
     """Return one line for the formulation as it is and one for each switch, with the factors."""
-    base, seconds, switched = _switched(in_group)
-    lines = []
-    proves = seconds == "counted_seconds"
-    for name, pairs in switched:
-        runs = in_group[in_group["formulation"].eq(name)]
+    (base, as_it_is), *_ = every = _methods(in_group)
+    # A relaxation proves nothing: its run is over when the bound stands.
+    proves = bool(in_group["proved"].any())
+    seconds, lines = "counted_seconds" if proves else "total_seconds", []
+    for name, runs in every:
+        pairs = runs.merge(as_it_is, on="instance", suffixes=("", "_as_it_is"))
         both = pairs[(pairs["proved"] == 1) & (pairs["proved_as_it_is"] == 1)]
         counted = both[(both["nodes"] > 0) & (both["nodes_as_it_is"] > 0)]
         factors = {
@@ -223,18 +216,6 @@ def _switch_lines(in_group: pd.DataFrame) -> list[dict[str, object]]:
             }
         )
     return lines
-
-
-def _switched(in_group: pd.DataFrame) -> tuple[str, str, list[tuple[str, pd.DataFrame]]]:
-    """Return the first formulation, the column of seconds, and all runs joined with the first's."""
-    (base, as_it_is), *_ = every = _methods(in_group)
-    # A relaxation proves nothing: its run is over when the bound stands.
-    seconds = "counted_seconds" if in_group["proved"].any() else "total_seconds"
-    joined = [
-        (name, runs.merge(as_it_is, on="instance", suffixes=("", "_as_it_is")))
-        for name, runs in every
-    ]
-    return base, seconds, joined
 
 
 def _sign(pairs: pd.DataFrame) -> str:
@@ -269,70 +250,6 @@ def _table(lines: list[dict[str, object]]) -> str:
     return table_text(Table("", "", "", shown, pd.DataFrame(lines)))
 
 
-def pictures(rows: pd.DataFrame) -> dict[str, str]:
-    """Return the figures as SVG by file name."""
-    drawn = {}
-    bounds = rows[rows["group"].str.startswith("bounds")]
-    if len(bounds):
-        drawn["bounds.svg"] = _strip(bounds, "bound_share", "bound, % of the best TEL known")
-    proofs = rows[rows["group"].str.startswith("proofs")]
-    if len(proofs):
-        limits = " or ".join(f"{limit:g}" for limit in sorted(proofs["time_limit"].unique()))
-        label = f"seconds to the proof, or the limit ({limits})"
-        drawn["proofs.svg"] = _strip(proofs, "counted_seconds", label, log=True)
-    factors = _factors(rows[rows["group"].str.startswith(SWITCHES)])
-    if factors:
-        label = "seconds with the switch turned / seconds as it is, an instance each"
-        drawn["switches.svg"] = _strip(pd.concat(factors), "factor", label, log=True)
-    return drawn
-
-
-def _strip(rows: pd.DataFrame, column: str, label: str, *, log: bool = False) -> str:
-    with drawing(8, 0.42 * rows["formulation"].nunique() + 1.3) as made:
-        axes = made.figure.subplots()
-        grouped = rows["group"].nunique() > 1
-        # seaborn draws its jitter from here: the same rows must give the same picture.
-        np.random.seed(0)
-        sns.stripplot(
-            data=rows,
-            x=column,
-            y="formulation",
-            hue="group" if grouped else None,
-            size=6,
-            jitter=0.15,
-            alpha=0.8,
-            palette="colorblind" if grouped else None,
-            ax=axes,
-        )
-        if log:
-            axes.set_xscale("log")
-            axes.xaxis.set_major_formatter("{x:g}")
-        axes.set(xlabel=label, ylabel="")
-        if grouped:
-            axes.legend(title="", loc="upper left", bbox_to_anchor=(1, 1))
-    return made.svg
-
-
-def _factors(rows: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the factor of the seconds of every instance, by group and turned switch."""
-    found = []
-    for group, in_group in rows.groupby("group", sort=False):
-        base, seconds, (_, *turned) = _switched(in_group)
-        for name, pairs in turned:
-            title = f"{base.partition('(')[0]}: {turned_options(name, base)}"
-            factor = pairs[seconds] / pairs[f"{seconds}_as_it_is"]
-            about = {"group": str(group).removeprefix(SWITCHES), "formulation": title}
-            found.append(pd.DataFrame(about | {"factor": factor}))
-    return found
-
-
-def turned_options(name: str, base: str) -> str:
-    """Return the options by which a formulation differs from the first line of its group."""
-    (own, *given), (first, *there) = (re.split("[(),]", each) for each in (name, base))
-    more = [each for each in given if each and each not in there]
-    return ",".join(more) if own == first and more else name
-
-
 @click.command(
     _PROGRAM,
     cls=Command,
@@ -350,11 +267,7 @@ def main(options: CommandOptions) -> int:
     if options.check:
         stale = to_be_stated(_PROGRAM, PAGE, len(runs), stale)
     text = page(rows, origin_text(runs, stale))
-    code = regenerate(_PROGRAM, {PAGE: text}, [], check=options.check)
-    # Pictures depend on the drawing library's version: only the page, with the numbers, is checked.
-    for name, content in {} if options.check else pictures(rows).items():
-        write_text(FOLDER / name, content)
-    return code
+    return regenerate(_PROGRAM, {PAGE: text}, [], check=options.check)
 
 
 if __name__ == "__main__":

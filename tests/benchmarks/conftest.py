@@ -3,8 +3,6 @@
 ``pytest tests/benchmarks/FILE --benchmark-enable --benchmark-only`` runs those of one file.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -5,8 +5,6 @@ In the test run 12 draws: each kind with and without arrivals, one of these from
 for about a quarter of an hour, and prints what was compared.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import cache

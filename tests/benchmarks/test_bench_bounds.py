@@ -1,7 +1,5 @@
 """Bounds without a MIP solver: how far above volumes, how far below svf, in what time."""
 
-from __future__ import annotations
-
 import random
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Time to verify a sweep's certificate, against the time of the sweep."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

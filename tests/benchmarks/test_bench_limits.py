@@ -6,10 +6,7 @@ checking.  It ends with a schedule (exit 0) or says that there is none (exit 4),
 it had to be stopped from outside.
 """
 
-from __future__ import annotations
-
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -19,51 +16,28 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from instances import Instance, write_instance
 from instances.families import am1, chat_lognormal, uniform
+from tests.commands import run_process
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Requests, method, limit in seconds.
-PAIRS: list[tuple[int, str, float]] = [
-    (5, "", 1),
-    (5, "--solver highs", 2),
-    (5, "--solver cpsat", 1),
-    (5, "--policy fcfs", 1),
-    (5, "--policy all", 3),
-    (45, "", 3),
-    (45, "--solver highs", 2),
-    (45, "--solver cpsat", 4.3),
-    (45, "--solver search", 3),
-    (45, "--solver bound", 5),
-    (45, "--policy local-search", 2),
-    (45, "--policy sorted-lp", 2),
-    (100, "", 5),
-    (100, "--solver highs", 3),
-    (100, "--solver highs --formulation ilp", 5),
-    (100, "--solver cpsat --formulation cpsat-strong", 3),
-    (100, "--policy svf", 1),
-    (1_000, "", 4),
-    (1_000, "--solver highs", 5),
-    (1_000, "--solver cpsat", 3),
-    (1_000, "--solver bound", 4),
-    (1_000, "--policy sorted-f-dp", 3),
-    (1_000, "--policy lp-swap", 4),
-    (1_000, "--policy all", 4.3),
-    (10_000, "", 5),
-    (10_000, "--solver cpsat", 5),
-    (10_000, "--solver bound", 4.3),
-    (10_000, "--policy svf", 2),
-    (10_000, "--policy alpha-beta", 3),
-    (10_000, "--policy sorted-f-swap", 3),
-    (10_000, "--policy all", 6),
-    (100_000, "", 1),
-    (100_000, "--policy svf", 1),
-    (100_000, "--policy mc-sf", 4.3),
-    (100_000, "--solver bound", 10),
-    (100_000, "--policy a-min", 5),
-    (1_000_000, "", 5),
-    (1_000_000, "--policy svf", 5),
-    (1_000_000, "--solver highs", 10),
-    (1_000_000, "--policy svf", 40),
+#: Commands by requests: what is asked for, and the limit in seconds.
+COMMANDS = {
+    5: "@1, --solver highs @2, --solver cpsat @1, --policy fcfs @1, --policy all @3",
+    45: "@3, --solver highs @2, --solver cpsat @4.3, --solver search @3, --solver bound @5, "
+    "--policy local-search @2, --policy sorted-lp @2",
+    100: "@5, --solver highs @3, --solver highs --formulation ilp @5, "
+    "--solver cpsat --formulation cpsat-strong @3, --policy svf @1",
+    1_000: "@4, --solver highs @5, --solver cpsat @3, --solver bound @4, --policy sorted-f-dp @3, "
+    "--policy lp-swap @4, --policy all @4.3",
+    10_000: "@5, --solver cpsat @5, --solver bound @4.3, --policy svf @2, --policy alpha-beta @3, "
+    "--policy sorted-f-swap @3, --policy all @6",
+    100_000: "@1, --policy svf @1, --policy mc-sf @4.3, --solver bound @10, --policy a-min @5",
+    1_000_000: "@5, --policy svf @5, --solver highs @10, --policy svf @40",
+}
+PAIRS = [
+    (requests, method.strip(), float(limit))
+    for requests, commands in COMMANDS.items()
+    for method, _, limit in (each.partition("@") for each in commands.split(", "))
 ]
 #: Those that the test run tries as well, the last of them in the slow tier.
 TRIED = [(100, "--policy svf", 1), (45, "--solver cpsat", 4.3), (1_000, "--policy sorted-f-dp", 3)]
@@ -76,13 +50,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _instance(requests: int) -> Instance:
-    if requests <= 45:
-        return am1.generate(seed=1, n=requests)
-    return (
-        uniform.generate(seed=1, n=requests)
-        if requests <= 100
-        else chat_lognormal.generate(n=requests)
-    )
+    if requests <= 100:
+        generate = am1.generate if requests <= 45 else uniform.generate
+        return generate(seed=1, n=requests)
+    return chat_lognormal.generate(n=requests)
 
 
 @pytest.mark.parametrize(
@@ -103,15 +74,8 @@ def test_the_limit_holds(
     if not path.exists():
         write_instance(_instance(requests), path)
     began = time.monotonic()
-    process = benchmark.pedantic(
-        lambda: subprocess.run(
-            [*command, *method.split()],
-            capture_output=True,
-            text=True,
-            timeout=600,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-        )
-    )
+    more = {"env": os.environ | {"PYTHONPATH": str(ROOT)}, "timeout": 600}
+    process = benchmark.pedantic(run_process, [*command, *method.split()], more)
     seconds = time.monotonic() - began
     benchmark.extra_info["seconds / limit"] = round(seconds / limit, 2)
     benchmark.extra_info["exit code"] = process.returncode

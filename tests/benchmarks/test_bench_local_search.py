@@ -1,7 +1,5 @@
 """Time of the local search where starts are dense, against lists decoded by ends alone."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Policies on chat lengths, M = 16,492: time, TEL against another policy's, cancelled runs."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -17,16 +15,8 @@ from instances.families.chat_lognormal import generate
 from kvopt.methods.grammar import read_method
 from schedules import check_schedule
 
-SERVING = (
-    "alpha-greedy",
-    "alpha-beta",
-    "vllm-v1",
-    "vllm-v1(block=16)",
-    "sglang-ratio",
-    "sglang-ratio(order=spf)",
-    "wait",
-    "nested-wait",
-)
+SERVING = ["alpha-greedy", "alpha-beta", "vllm-v1", "vllm-v1(block=16)", "wait", "nested-wait"]
+SERVING += ["sglang-ratio", "sglang-ratio(order=shortest-prefill-first)"]
 
 
 @cache

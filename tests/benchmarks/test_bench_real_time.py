@@ -1,7 +1,5 @@
 """Policies in real time against unit rounds: chat lengths, 50 requests a second, M = 16,492."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

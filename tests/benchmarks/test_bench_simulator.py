@@ -1,7 +1,5 @@
 """The simulator on chat lengths, at round 0, M = 16,492: time against n, and against literal."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import resource

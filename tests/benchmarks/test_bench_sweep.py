@@ -1,7 +1,5 @@
 """A sweep's own cost: overhead a run, and a store of 100,000 rows."""
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from collections.abc import Iterator

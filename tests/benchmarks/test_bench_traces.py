@@ -4,20 +4,19 @@ In the test run 30,000 rows.  ``pytest tests/benchmarks/test_bench_traces.py --b
 --benchmark-only`` takes a million, in a process of its own whose resident memory is noted, too.
 """
 
-from __future__ import annotations
-
 import csv
 import datetime
 import json
 import os
 import random
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
+
+from tests.commands import run_process
 
 ROOT = Path(__file__).resolve().parents[2]
 MANY, FEW = 10**6, 30_000
@@ -56,13 +55,8 @@ def trace(tmp_path: Path, benchmark: BenchmarkFixture) -> Path:
 
 
 def _read(path: Path) -> tuple[float, int, int, int]:
-    ran = subprocess.run(
-        [sys.executable, "-c", _CODE, str(path)],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    ran = run_process(sys.executable, "-c", _CODE, path, env=environment, check=True)
     seconds, peak, kept, rows = json.loads(ran.stdout)
     return seconds, peak, kept, rows
 

@@ -1,7 +1,5 @@
 """Theorems 2.1 and 8.2 of wang2025: how the trapped policies' ratios grow with M."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any
@@ -32,10 +30,7 @@ def test_ratio_grows_with_memory(trap: str, benchmark: Any) -> None:
     trapped, generate, limit = TRAPS[trap]
     sizes = (256, 4096, 10_000) if benchmark.enabled else (16, 256)
     instances = {memory: generate(memory=memory) for memory in sizes}
-    trapped_tel = {
-        memory: run_policy(policies()[trapped], instance).tel
-        for memory, instance in instances.items()
-    }
+    trapped_tel = {k: run_policy(policies()[trapped], each).tel for k, each in instances.items()}
     for name in ESCAPING:
         ratios = {
             memory: trapped_tel[memory] / run_policy(policies()[name], instance).tel

@@ -1,7 +1,5 @@
 """Measure the time of a call next to the benchmark."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every link of a folder of pages, followed: files and anchors."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pages of the documentation, taken apart: blocks with their markers, links, headings."""
 
-from __future__ import annotations
-
 import ast
 import re
 import textwrap

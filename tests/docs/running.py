@@ -1,7 +1,5 @@
 """Runs a block of a page as a reader would, in a folder of its own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -11,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from kvopt.project_paths import PACKAGES
+from tests.commands import run_process
 from tests.docs.pages import ROOT, Block, blocks, shown
 
 _SCRIPTS = ("solve.py", "evaluate.py")
@@ -92,10 +91,6 @@ def run(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
         "PYTHONPATH": str(checkout),
         "CHECKOUT": str(ROOT),
     }
-    if block.language == "sh":
-        command = ["bash", "-c", _script(block)]
-    else:
-        command = ["python", "-c", block.changed()]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500
-    )
+    shell = block.language == "sh"
+    command = ["bash", "-c", _script(block)] if shell else ["python", "-c", block.changed()]
+    return run_process(*command, cwd=folder, env=environment, timeout=500)

@@ -1,7 +1,5 @@
 """Every command and code block of the pages is run, and what they show comes out."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -12,7 +10,7 @@ from tests.docs.pages import PAGES, ROOT, Block, blocks, read_blocks, shown
 from tests.docs.running import called, printed, run
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
-RUN = [block for block in BLOCKS if block.is_run]
+RUN, SLOW = [block for block in BLOCKS if block.is_run], pytest.mark.slow("walks")
 #: The blocks that show what comes out.
 PRINTED = {k: v for page in PAGES for k, v in printed(blocks(page)).items()}
 #: The bound that a search finds in its time.
@@ -23,15 +21,10 @@ _VARIES = re.compile(
 LANGUAGES = {"", "bibtex", "cpp", "json", "mermaid", "python", "sh", "text", "toml"}
 
 
-def _is_quick(block: Block) -> bool:
-    page = shown(block.page)
-    return page == "docs/problem.md"
-
-
 @pytest.mark.parametrize(
     "block",
     [
-        pytest.param(each, marks=() if _is_quick(each) else pytest.mark.slow("walks"))
+        each if shown(each.page) == "docs/problem.md" else pytest.param(each, marks=SLOW)
         for each in RUN
     ],
     ids=called,

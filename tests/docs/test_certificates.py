@@ -1,7 +1,5 @@
 """The page on certificates: its program proves every value of the kind from the page alone."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable
@@ -16,15 +14,14 @@ from instances.instance_names import FOLDER
 from kvopt.best_known.library_and_ladder import LibraryWithLadder, library_by_hash
 from kvopt.best_known.registry_files import certificate_path, read_registry
 from tests.docs.pages import ROOT, blocks
+from tests.kvopt.sweep_tools import Capture, Patch
 
 PAGE = ROOT / "docs" / "certificates.md"
 Check = Callable[[dict[str, Any], dict[str, Any]], int]
 
 
 @pytest.fixture
-def check(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Check:
+def check(tmp_path: Path, monkeypatch: Patch, capsys: Capture) -> Check:
     """Run the program of the page on an instance and a certificate; return what it prints."""
     (program,) = [block.text for block in blocks(PAGE) if block.file == "verify.py"]
     code = compile(program, "verify.py", "exec")

@@ -1,7 +1,5 @@
 """How to cite kvopt: one entry in three places, and nothing that is not there."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What pages show as printed is what is printed today: the registry moves, and so do they."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

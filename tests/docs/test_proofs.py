@@ -1,7 +1,5 @@
 """Pages of proofs and the sources refer to each other, and docstrings stay short enough to read."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,10 +1,7 @@
 """The site: built without a complaint, and read without a network."""
 
-from __future__ import annotations
-
 import os
 import re
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -14,7 +11,7 @@ import pytest
 from docs import hooks
 from kvopt.best_known import read_registry
 from kvopt.commands.main import subcommand
-from tests.commands import run_command
+from tests.commands import run_command, run_process
 from tests.docs.followed import broken
 from tests.docs.pages import PAGES, ROOT
 
@@ -30,14 +27,9 @@ _LOADS = re.compile(
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    built = run_process(*command, cwd=ROOT, env=environment, timeout=300)
     assert built.returncode == 0, built.stdout + built.stderr
     return folder
 
@@ -100,12 +92,8 @@ def test_the_whole_site_has_its_results(whole: Path) -> None:
     registry = read_registry()
     assert registry is not None
     widest = max(registry.instances, key=lambda entry: entry.gap).instance
-    for link in (
-        "leaderboard/index.html",
-        "library/index.html",
-        f"library/instances/{widest}.html",
-    ):
-        assert f'href="{link}"' in first
+    for link in ("leaderboard/index", "library/index", f"library/instances/{widest}"):
+        assert f'href="{link}.html"' in first
     assert "Who is best" in first
     board = (whole / "leaderboard/index.html").read_text(encoding="utf-8")
     assert 'href="../library/instances/' in board

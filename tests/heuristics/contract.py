@@ -1,7 +1,5 @@
 """Runs any registered policy in a test, whatever it needs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from heuristics.policy import AdvisedPolicy, NotApplicableError

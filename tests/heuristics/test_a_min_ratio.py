@@ -1,7 +1,5 @@
 """The ratios that chen2025 states of A_min fail, also without prompts (errata E16)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Kernels that only fill arrays: compiled without the runtime that counts references."""
 
-from __future__ import annotations
-
 import inspect
 import types
 from typing import Any

@@ -1,7 +1,5 @@
 """What a search begins with: gaps filled, admission that passes over some, where one fits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Guarantees: stated with their assumptions, kept where these hold, and not claimed elsewhere."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 from itertools import permutations

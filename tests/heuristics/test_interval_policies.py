@@ -1,7 +1,5 @@
 """The policies of chen2025: against literal transcriptions, its examples and its statements."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Annealing over lists with delays: exact decoding, never worse, never below OPT, repeatable."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

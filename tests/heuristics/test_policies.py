@@ -1,7 +1,5 @@
 """Every registered policy passes these tests unasked: adding a policy adds its cases."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

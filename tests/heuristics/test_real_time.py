@@ -1,7 +1,5 @@
 """Real time: every policy against a literal transcription, unit rounds, and the checker."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -65,6 +63,8 @@ PREEMPTIVE = ("srpt", "srpt-predicted", "las")
 ENDING: dict[str, dict[str, Sequence[Any]]] = {
     "alpha-greedy": {"alpha": (0.5, 0.7, 0.9)},
     "alpha-beta": {"beta": (0.2, 0.5, 0.9)},
+    # Its transcription in rounds has no seconds to age by.
+    "trtllm-sjf": {"fade": (0.0,)},
 }
 MORE = [(name, 800 if name in PREEMPTIVE else FEWER.get(name, CASES)) for name in ONLINE]
 

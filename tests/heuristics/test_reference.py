@@ -1,16 +1,10 @@
 """Every policy against its transcription, found by name: a new policy without one is named."""
 
-from __future__ import annotations
-
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import heuristics.policies
 from heuristics.policy import NotApplicableError
 from heuristics.policy_registry import policies
 from heuristics.reference import EndlessError, ManyRoundsError, UnservableError, references
@@ -20,7 +14,6 @@ from schedules import check_schedule
 from tests.heuristics.twins import halves, twin, values_of
 from tests.oracles.draws import predicted
 
-ROOT = Path(heuristics.policies.__path__[0]).parents[1]
 #: States no algorithm of a paper or of an engine, and says so.
 WITHOUT = {"local-search"}
 #: Requests and memory: few where the transcription goes through all subsets, many where several
@@ -37,19 +30,6 @@ def test_every_policy_has_a_transcription() -> None:
     """Those that have none are named here, and nothing is transcribed that is no policy."""
     assert set(policies()) - set(references()) == WITHOUT
     assert set(references()) <= set(policies())
-
-
-@pytest.mark.parametrize("name", sorted(policies()))
-def test_the_docstring_points_to_it(name: str) -> None:
-    """It names the file in which the function of the policy's name stands, or says none."""
-    source = ROOT / "heuristics/policies" / f"{name.replace('-', '_')}.py"
-    (stated,) = re.findall(r"^Reference: (.+)$", source.read_text(encoding="utf-8"), re.MULTILINE)
-    if name in WITHOUT:
-        assert stated.startswith("none")
-        return
-    path = stated.strip("`.")
-    assert path == references()[name].__module__.replace(".", "/") + ".py"
-    assert (ROOT / path).is_file()
 
 
 @pytest.mark.parametrize("name", references())

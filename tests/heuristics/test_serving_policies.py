@@ -10,10 +10,12 @@ import pytest
 from heuristics.arrival_queue import exact_fraction
 from heuristics.policies.sglang_ratio import ReservationRatio
 from heuristics.policy import Forecast, NotApplicableError
+from heuristics.policy_registry import policies
 from heuristics.predictions import PredictionModel
 from heuristics.round_driver import EndlessLoopError
 from heuristics.simulator import RunSetting, run_policy
-from instances import Instance
+from instances import Instance, Request
+from instances.batch_time import parse_batch_time
 from kvopt.methods.grammar import read_method
 from schedules import Schedule
 from tests.heuristics.contract import runs_of
@@ -170,3 +172,75 @@ def test_nested_wait_leaves_at_the_end_of_its_segment() -> None:
     both = run("nested-wait(segment=2)", instance_of(8, (0, 0, 4), (0, 0, 3)))
     assert both.starts == (0, 1)
     assert both.kept == ((0, 2), (0, 2))
+
+
+def preempted_at_2(call: str, instance: Instance) -> list[int]:
+    """Return the positions of the requests that lose their run from 0 to 2."""
+    attempts = run(call, instance).attempts
+    assert attempts is not None
+    return [position for position, runs in enumerate(attempts) if (0, 2) in runs]
+
+
+def test_each_victim_by_hand() -> None:
+    """The first request needs a token, is spared, and another one goes."""
+    # M = 17: at 2 the four hold 3 + 3 + 7 + 4 = 17 tokens, and the first needs one more.  The last
+    # is 3, the fewest tokens has 1, the most has 2.  Where 4, 4, 4 tokens are left, the last
+    # admitted of the others goes; where 2, 4, 3 are left, the third.
+    instance = instance_of(17, (0, 1, 6), (0, 1, 6), (0, 5, 6), (0, 2, 6))
+    assert preempted_at_2("vllm-v1", instance) == [3]
+    assert preempted_at_2("vllm-v1(victim=fewest-computed)", instance) == [1]
+    assert preempted_at_2("vllm-v1(victim=largest)", instance) == [2]
+    assert preempted_at_2("vllm-most-remaining", instance) == [3]
+    uneven = instance_of(17, (0, 1, 9), (0, 1, 4), (0, 5, 6), (0, 2, 5))
+    assert preempted_at_2("vllm-most-remaining", uneven) == [2]
+
+
+def test_the_priority_is_the_estimate() -> None:
+    """The middle of an interval decides, not its upper end."""
+    # One at a time: the middle of [1, 9] is 5, below 6.
+    pair = (Request(0, 0, 1, 3, 1, 9), Request(1, 0, 1, 6, 6, 6))
+    schedule = run_policy(
+        policies()["vllm-priority"], Instance("pair", 20, pair), RunSetting({"running": 1})
+    )
+    assert schedule.starts == (0, 3)
+
+
+def test_orders_of_vllm_ascend_by_hand() -> None:
+    """Short prompts first; or one of the first three, then the longest prompt that fits."""
+    one = "running=1,budget=30"
+    short = instance_of(20, (0, 3, 2), (0, 2, 2), (0, 1, 2))
+    assert run(f"ascend-short-first(threshold=2,{one})", short).starts == (4, 0, 2)
+    # The first three by prompt as it first came: 1, 1, then 9.  M less 2 is the room: 18 fits.
+    lengths = instance_of(20, *((0, prompt, 1) for prompt in (1, 9, 1, 2, 18, 19)))
+    assert run(f"ascend-lpt({one})", lengths).starts == (0, 2, 1, 4, 3, 5)
+    with pytest.raises(NotApplicableError, match="more than 2 blocks"):
+        run("ascend-lpt", instance_of(2, (0, 1, 1)))
+
+
+def test_sglang_orders_by_hand() -> None:
+    """The response ratio, the shortest prefill, and arrival differ; one fits at a time."""
+    # Request 0 ends at 8, after 4 prefilled tokens.  Nobody has waited for tokens since: request 1
+    # is first of equals, for 9 rounds.  Its 9 tokens are 9/3 of request 3, and 9/8 of request 2.
+    instance = instance_of(20, (0, 4, 8), (1, 9, 9), (1, 8, 9), (1, 3, 9))
+    assert run("sglang-ratio(order=hrrn)", instance).starts == (0, 8, 26, 17)
+    assert run("sglang-ratio(order=shortest-prefill-first)", instance).starts == (0, 26, 17, 8)
+    assert run("sglang-ratio", instance).starts == (0, 8, 17, 26)
+
+
+def test_hrrn_sorts_128_requests_at_most() -> None:
+    """Of 132 equal requests four go in order of arrival, the others by position as a text."""
+    schedule = run("sglang-ratio(order=hrrn)", instance_of(2, *[(0, 1, 1)] * 132))
+    order = sorted(range(132), key=schedule.starts.__getitem__)
+    assert order == [0, 1, 2, 3, *sorted(range(4, 132), key=str)]
+
+
+def test_ageing_by_hand() -> None:
+    """The longer prompt that has waited goes first, in rounds and in seconds; without it second."""
+    # At 9 the keys are 4·(1 − 0.9) = 0.4 and 3·(1 − 0.1) = 2.7.
+    requests = ((0, 1, 9), (0, 4, 6), (8, 3, 7))
+    instance = instance_of(10, *requests)
+    assert run("trtllm-sjf(fade=0.1)", instance).starts == (0, 9, 15)
+    assert run("trtllm-sjf(fade=0)", instance).starts == (0, 16, 9)
+    timed = instance_of(10, *requests, time_unit="second")
+    setting = RunSetting({"fade": 0.1}, batch_time=parse_batch_time("affine(1000,0)"))
+    assert run_policy(policies()["trtllm-sjf"], timed, setting).starts == (0, 9, 15)

@@ -1,7 +1,5 @@
 """Sorted-F and its relatives against literal transcriptions, enumeration and the paper's lemmas."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Large instances: requests built by columns, and the hash in batches."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pickle
@@ -38,9 +36,7 @@ def test_requests_built_in_bulk_are_requests() -> None:
     """They compare, hash, copy and travel between processes as those that were validated."""
     (built,) = build_requests([0], [2], [3])
     expected = Request(0, 0, 2, 3)
-    assert built == expected
-    assert hash(built) == hash(expected)
-    assert repr(built) == repr(expected)
+    assert (built, hash(built), repr(built)) == (expected, hash(expected), repr(expected))
     assert pickle.loads(pickle.dumps(built)) == expected
     assert replace(built, output=4) == replace(expected, output=4)
     with pytest.raises(AttributeError):

@@ -1,7 +1,5 @@
 """The ladder: each row draws its instance, by its name too, and a cache never answers for it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The committed library: fresh byte for byte, valid, and of the sizes that others rely on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Families of requests to a service: the published moments, arrivals, and the worst mix."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from importlib import import_module
@@ -121,8 +119,7 @@ def test_draws_follow_the_law(name: str, prompt: Length, output: Length) -> None
     for lengths, law in ((instance.prompts, prompt), (instance.outputs, output)):
         shares = shares_of(law)
         counted = np.bincount(lengths, minlength=len(shares) + 1)
-        assert counted[0] == 0
-        assert len(counted) == len(shares) + 1
+        assert (counted[0], len(counted)) == (0, len(shares) + 1)
         off = np.abs(np.cumsum(counted[1:]) / len(lengths) - np.cumsum(shares)).max()
         assert off < 2.2 / math.sqrt(len(lengths))
 
@@ -152,8 +149,7 @@ def test_the_worst_mix_is_a_maximum(upper: int) -> None:
     """By the paper's Lemma 2, with s = 0 and ℓ = 1, no other mix that is tried is worse."""
     shares, ratio = worst_mix(upper)
     assert shares.min() >= 0
-    assert shares.sum() == pytest.approx(1)
-    assert lemma_2(shares) == pytest.approx(ratio)
+    assert (shares.sum(), lemma_2(shares)) == (pytest.approx(1), pytest.approx(ratio))
     draws = np.random.default_rng(0)
     for _ in range(30):
         other = np.abs(shares * draws.normal(1, 0.5, upper)) + draws.choice([0, 1e-3]) / upper

@@ -1,7 +1,5 @@
 """Small instances as files, and the command as a user calls it."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -12,7 +10,7 @@ import pytest
 import kvopt.commands.solve
 import kvopt.runs.supervise
 from instances import Instance, Request, write_instance
-from tests.commands import run_command
+from tests.commands import run_command, run_process
 from tests.kvopt.sweep_tools import ended, start_solve
 from tests.stand_in import PLAYED
 
@@ -86,11 +84,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A small disk of its own."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)],
-        capture_output=True,
-        text=True,
-    )
+    mounted = run_process("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", folder)
     if mounted.returncode:
         pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
     try:

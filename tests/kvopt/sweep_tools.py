@@ -1,7 +1,5 @@
 """What tests of runs share: small instances, methods, commands, and who is still alive."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -28,7 +26,7 @@ from kvopt.methods.grammar import read_method
 from kvopt.runs.process import Process, watch_process
 from kvopt.runs.task import FinishedRun, Task
 from kvopt.store import Store
-from tests.commands import run_command
+from tests.commands import run_command, run_process
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -89,20 +87,16 @@ def wait_until(holds: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.02)
 
 
+_PIPED: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 #: What libraries print goes to standard error.
 _ANSWERS = "import sys; from tests.child import open_answers; sys.stdout = open_answers()"
 
 
 def in_python(code: str, *arguments: object, folder: Path = ROOT, **environment: str) -> str:
     """Return what a fresh interpreter prints, which must come to its end."""
-    run = subprocess.run(
-        [sys.executable, "-c", f"{_ANSWERS}\n{code}", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
-    )
+    command = [sys.executable, "-c", f"{_ANSWERS}\n{code}", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    run = run_process(*command, cwd=folder, env=environment)
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()
 
@@ -121,13 +115,8 @@ def in_fork(code: str, *arguments: object) -> str:
 
 def start_solve(*arguments: object) -> subprocess.Popen[str]:
     """Start ``solve.py``; its output is piped."""
-    return subprocess.Popen(
-        [sys.executable, str(ROOT / "solve.py"), *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    command = [sys.executable, str(ROOT / "solve.py"), *map(str, arguments)]
+    return subprocess.Popen(command, **_PIPED, start_new_session=True)
 
 
 def ended(process: subprocess.Popen[str], timeout: float = 120) -> subprocess.CompletedProcess[str]:
@@ -162,13 +151,7 @@ class Evaluate:
 
     def start(self) -> subprocess.Popen[str]:
         """Start the command; its output is piped."""
-        return subprocess.Popen(
-            self.line(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | {_MARK: self.mark},
-        )
+        return subprocess.Popen(self.line(), **_PIPED, env=os.environ | {_MARK: self.mark})
 
     def run(self, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         """Run the command to its end."""

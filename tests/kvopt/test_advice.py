@@ -1,7 +1,5 @@
 """The LP relaxation that some policies are advised by, listed or by column generation."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

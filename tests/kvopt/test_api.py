@@ -1,7 +1,5 @@
 """``import kvopt``: calls of a notebook's user, their results and their errors."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import io
@@ -35,7 +33,7 @@ from kvopt.sweeps.sweep_inputs import InputError
 from schedules import read_schedule
 from schedules.evidence import COMPUTED, is_bound_believed
 from tests.kvopt.best_known.registry import FOUR, PRICES
-from tests.kvopt.sweep_tools import ROOT, in_python, own_method
+from tests.kvopt.sweep_tools import ROOT, Patch, in_python, own_method
 
 FUNCTIONS = ("bound", "check", "compare", "read", "run", "solve")
 SECONDS = Instance("seconds", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
@@ -52,8 +50,7 @@ def test_importing_the_package_loads_nothing() -> None:
 def test_names_of_the_package() -> None:
     """All are there and listed; a module with the name of a function would replace it."""
     assert set(FUNCTIONS) <= set(dir(kvopt)) == set(kvopt.__all__)
-    for name in kvopt.__all__:
-        assert getattr(kvopt, name) is not None
+    assert None not in [getattr(kvopt, name) for name in kvopt.__all__]
     assert [each for each in FUNCTIONS if importlib.util.find_spec(f"kvopt.{each}")] == []
     with pytest.raises(AttributeError, match="no attribute 'solv'"):
         _ = kvopt.solv
@@ -224,8 +221,7 @@ def test_progress_as_lines() -> None:
         shown.append(stream.getvalue())
     # On a busy machine a line before the header says that starting takes long.
     assert "  seconds       incumbent " in shown[0]
-    assert shown[0].splitlines()[-1].split()[1:3] == ["12", "12"]
-    assert shown[1] == ""
+    assert (shown[0].splitlines()[-1].split()[1:3], shown[1]) == (["12", "12"], "")
 
 
 def test_progress_as_calls() -> None:
@@ -281,11 +277,8 @@ def test_a_comparison(tmp_path: Path) -> None:
     table = kvopt.compare([FOUR, broken], "svf, a-random", seeds=2)
     rows = table[["instance", "method", "seed", "status"]].to_numpy().tolist()
     runs = [["svf", 0], ["a-random", 0], ["a-random", 1]]
-    assert rows == [
-        [name, *run, status]
-        for name, status in (("four", "feasible"), (broken, "error"))
-        for run in runs
-    ]
+    ended = (("four", "feasible"), (broken, "error"))
+    assert rows == [[name, *run, status] for name, status in ended for run in runs]
     assert table["detail"].iloc[-1].startswith(broken)
     # The registry knows that instance by another name, and that 12 is its optimum.
     assert table[["best", "best_bound"]].dropna().to_numpy().tolist() == [[12, 12]] * 3
@@ -312,9 +305,7 @@ def test_a_comparison_with_a_store_is_resumed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [store]
 
 
-def test_an_interrupted_comparison_returns_what_had_finished(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_interrupted_comparison_returns_what_had_finished(monkeypatch: Patch) -> None:
     """With a warning that says how many runs are missing."""
 
     def interrupted(tasks: Sequence[Task], *_: object) -> Iterator[FinishedRun]:
@@ -328,15 +319,12 @@ def test_an_interrupted_comparison_returns_what_had_finished(
 
 
 def test_a_claim_of_a_bound_is_told_and_enters_nothing(tmp_path: Path) -> None:
-    """The volumes say 10: so do bound, gap, trace, calls and file, whatever a method calls its 12.
-
-    Starts 0, 2, 2, 5 have TEL 17.
-    """
+    """The volumes say 10: so do bound, gap, trace, calls and file, whatever the method says."""
+    # Starts 0, 2, 2, 5 have TEL 17.
     body = "report('bound', value=12, source='prices'); return [0, 2, 2, 5]"
     told: list[int | None] = []
-    result = kvopt.solve(
-        FOUR, own_method(tmp_path, body), progress=lambda now: told.append(now.bound)
-    )
+    own = own_method(tmp_path, body)
+    result = kvopt.solve(FOUR, own, progress=lambda now: told.append(now.bound))
     assert (result.tel, result.bound, result.gap) == (17, volume_bound(FOUR), 7 / 17)
     assert {*told, *result.trace["bound"].dropna()} - {None} == {10}
     assert "lower bound   10  (from area bound)" in str(result)
@@ -370,12 +358,10 @@ def test_a_certificate_counts_for_what_it_proves(tmp_path: Path) -> None:
 
 @pytest.mark.slow("waits")
 def test_a_certificate_that_takes_too_long_costs_no_schedule(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
-    """It is evaluated in a process of its own, which is killed: one line, and nobody evaluates it.
-
-    So it is where it would settle which of method and file is wrong.
-    """
+    """It is evaluated in a process of its own, which is killed: one line, no evaluation."""
+    # So it is where it would settle which of method and file is wrong.
     monkeypatch.setattr(kvopt.runs.certify, "certificate_seconds", lambda *_: 0.3)
     for instance in (FOUR, replace(FOUR, known_optimum=11, known_optimum_reason="typed")):
         result = kvopt.solve(instance, _certifying(tmp_path, SLOW))
@@ -439,7 +425,7 @@ def test_a_comparison_warns_of_a_method_that_is_wrong(tmp_path: Path) -> None:
     [(kvopt.api, FUNCTIONS), (kvopt.result, ["Result"]), (kvopt.sweeps.comparison, ["comparison"])],
 )
 def test_the_examples_of_the_docstrings(
-    module: Any, public: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    module: Any, public: Sequence[str], tmp_path: Path, monkeypatch: Patch
 ) -> None:
     """Each public function has one, with its output."""
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,5 @@
 """Numbers on the command line: read, or refused with the expected range."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """``--solver auto``: the default, at every size."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +42,10 @@ SOURCES = {
     "highs": "volumes",
     "auto": "volumes",
 }
+
+
+def _chat(n: int) -> Instance:
+    return Instance("few", 16_492, chat_lognormal.generate(n=n).requests)
 
 
 def _job(instance: Instance, seconds: float) -> EngineJob:
@@ -150,13 +152,10 @@ def test_others_follow_the_search_alone(
     ("instance", "name"),
     [
         (am1.generate(seed=0, n=13), "search:bidirectional"),
-        (Instance("few", 16_492, chat_lognormal.generate(n=20).requests), "search:layers"),
+        (_chat(20), "search:layers"),
         (am1.generate(seed=0), "search:bidirectional(states=yes)"),
         # Patterns of 40 requests in 16,492 tokens are too many to search.
-        (
-            Instance("few", 16_492, chat_lognormal.generate(n=40).requests),
-            "highs:ilp-sparse(groups=yes,relaxed=yes)",
-        ),
+        (_chat(40), "highs:ilp-sparse(groups=yes,relaxed=yes)"),
         # Many starts, but of two kinds; and many, each looked at in less than a second.
         (amax_trap.generate(upper=32), "search:sweep(multipliers=yes)"),
         (uniform.generate(n=200), "search:sweep(multipliers=yes)"),
@@ -216,10 +215,8 @@ def _asked() -> tuple[RunState, auto._Team, Task]:
 
 
 def test_what_the_engine_had_by_itself() -> None:
-    """The row has its start, its checked schedule and its bound; not those of the others.
-
-    OPT is 12 with the starts 0, 1, 0, 3; [0, 3, 0, 3] is 14, one after the other 20.
-    """
+    """The row has its start, its checked schedule and its bound; not those of the others."""
+    # OPT is 12 with the starts 0, 1, 0, 3; [0, 3, 0, 3] is 14, one after the other 20.
     state, team, task = _asked()
     given = [0, 1, 2, 5]
     assert (task.method.text, task.warm_start) == ("highs:ilp", given)

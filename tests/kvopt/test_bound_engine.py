@@ -1,7 +1,5 @@
 """What the engine of bounds sends: no certificate that its own evaluation would refuse."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Kernels are compiled once on a machine, before the clock of a run starts, and kept in a place."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,11 +1,11 @@
 """A store whose columns or proofs are damaged: one line that names the run, never a traceback."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
+import io
 import json
 import random
+import re
 import sqlite3
 from pathlib import Path
 
@@ -84,7 +84,6 @@ def test_damaged_schedules(kind: str, store: Path, tmp_path: Path, refused: Refu
         run_summaries(opened, None)
 
 
-@pytest.mark.parametrize("more", [[], ["--check"]])
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
@@ -102,20 +101,15 @@ def test_damaged_schedules(kind: str, store: Path, tmp_path: Path, refused: Refu
     ],
 )
 def test_what_no_registry_holds_is_named(
-    column: str,
-    value: object,
-    told: str,
-    more: list[str],
-    store: Path,
-    tmp_path: Path,
-    refused: Refused,
+    column: str, value: object, told: str, store: Path, tmp_path: Path, refused: Refused
 ) -> None:
     """The registry says what it expected of which run; nothing is taken from that."""
     _set(store, "runs", "lower_bound", 3)
     _set(store, "proofs" if column == "certificate" else "runs", column, value)
-    line = refused(best_known.main, "--store", store, "--folder", tmp_path / "r", *more)
     field = f"{RUN} is damaged: field {told}" if told else f"certificate of {RUN} is damaged: "
-    assert field in line
+    for more in ([], ["--check"]):
+        named = ["--store", store, "--folder", tmp_path / "r", *more]
+        assert field in refused(best_known.main, *named)
 
 
 @pytest.mark.parametrize(
@@ -142,10 +136,8 @@ def test_damaged_cells_of_csv(
     flat = pd.read_csv(path, dtype=str, keep_default_na=False)
     flat[column] = value
     flat.to_csv(path, index=False)
-    with pytest.raises(ExportError) as caught:
+    with pytest.raises(ExportError, match=rf"\A.*{re.escape(told)}.*\Z"):
         read_rows(path)
-    assert told in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_store_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
@@ -178,7 +170,7 @@ def test_a_cell_that_holds_something_else_is_a_line(
 
 
 def test_damaged_parquet_is_a_line(store: Path, tmp_path: Path) -> None:
-    """Whatever the libraries stumble over; 300 files with some bytes changed, and some cut off."""
+    """Whatever the libraries stumble over: 300 files with some bytes changed, some cut off."""
     path, draws = tmp_path / "rows.parquet", random.Random(8)
     export_rows(read_rows(store), path)
     whole = path.read_bytes()
@@ -190,13 +182,8 @@ def test_damaged_parquet_is_a_line(store: Path, tmp_path: Path) -> None:
         with contextlib.suppress(ExportError):
             rows = read_rows(path)
             assert all(type(each) is str for each in rows["method"])
-
-
-def test_a_parquet_of_other_types_is_a_line(store: Path, tmp_path: Path) -> None:
-    """A file that pandas reads may hold numbers where texts and JSON belong."""
-    path = tmp_path / "rows.parquet"
-    export_rows(read_rows(store), path)
+    # A file that pandas reads may hold numbers where texts and JSON belong.
     for column in ("versions", "incumbents", "method"):
-        pd.read_parquet(path).assign(**{column: 5}).to_parquet(tmp_path / "other.parquet")
+        pd.read_parquet(io.BytesIO(whole)).assign(**{column: 5}).to_parquet(path)
         with pytest.raises(ExportError, match="rows cannot be read"):
-            read_rows(tmp_path / "other.parquet")
+            read_rows(path)

@@ -1,7 +1,5 @@
 """The Dask executor on a real scheduler and real workers: what it survives and what it refuses."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -27,7 +25,7 @@ from kvopt.executors.dask import run_on_dask
 from kvopt.executors.local import run_local
 from kvopt.runs.process import kill_tree
 from kvopt.runs.task import FinishedRun, Task
-from tests.kvopt.sweep_tools import ROOT, own_method, task_of, wait_until
+from tests.kvopt.sweep_tools import ROOT, Evaluate, own_method, task_of, wait_until
 from tests.tiers import a_few
 
 #: A method that waits at a gate, is not easily killed, and says which worker it is of.
@@ -42,11 +40,9 @@ return [sum(r.output for r in instance.requests[:i]) for i in range(len(instance
 
 
 class DaskCluster:
-    """One scheduler and as many workers of one thread as are asked for, without a nanny.
+    """One scheduler and as many workers of one thread as are asked for, without a nanny."""
 
-    They write into a folder; ``python_path`` is where the scheduler finds kvopt.
-    """
-
+    # They write into a folder; ``python_path`` is where the scheduler finds kvopt.
     def __init__(self, folder: Path, python_path: Path = ROOT) -> None:
         self._folder = folder
         self._file = folder / "scheduler.json"
@@ -83,14 +79,9 @@ class DaskCluster:
             process.wait()
 
     def _start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "dask", *arguments],
-            cwd=self._folder,
-            env=os.environ | environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        command = [sys.executable, "-m", "dask", *arguments]
+        streams: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        return subprocess.Popen(command, cwd=self._folder, env=os.environ | environment, **streams)
 
 
 def runs_of(worker: subprocess.Popen[Any]) -> list[psutil.Process]:
@@ -217,12 +208,7 @@ def test_a_stopped_command_leaves_nothing(
         write_instance(task.instance, tmp_path / f"{task.name}.json")
     arguments = ["--methods", method, "--store", str(tmp_path / "store")]
     arguments += ["--executor", "dask", "--scheduler", cluster.address]
-    command = subprocess.Popen(
-        [sys.executable, ROOT / "evaluate.py", *tmp_path.glob("*.json"), *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = Evaluate([*tmp_path.glob("*.json"), *arguments]).start()
     wait_until(lambda: sum(len(runs_of(worker)) for worker in cluster.workers) >= 2)
     runs = [process for worker in cluster.workers for process in runs_of(worker)]
     command.send_signal(number)
@@ -260,10 +246,8 @@ def test_a_worker_without_kvopt_ends_the_sweep(tmp_path: Path) -> None:
 def test_run_that_kills_every_worker(tmp_path: Path) -> None:
     """A run that takes worker after worker with it becomes a row, and the sweep goes on."""
     with dask_cluster(tmp_path, workers=1) as cluster:
-        body = (
-            "above = psutil.Process().parents()\n"
-            "next(each for each in above if 'worker' in each.cmdline()).kill()"
-        )
+        above = "(each for each in psutil.Process().parents() if 'worker' in each.cmdline())"
+        body = f"next{above}.kill()"
         method = own_method(tmp_path / "own", body, "import psutil")
         killer, harmless = *tasks(method), *tasks("fcfs")
         for _ in range(3):
@@ -287,9 +271,8 @@ def test_scheduler_killed(tmp_path: Path) -> None:
 
         events = threading.Thread(target=happen)
         events.start()
-        with pytest.raises(
-            ExecutorError, match=r"no Dask scheduler answers: the connection is lost$"
-        ):
+        lost = r"no Dask scheduler answers: the connection is lost$"
+        with pytest.raises(ExecutorError, match=lost):
             list(run_on_dask(gated_tasks(tmp_path, 2), cluster.address))
         events.join()
         wait_until(lambda: not any(map(runs_of, cluster.workers)))

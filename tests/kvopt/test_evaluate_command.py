@@ -1,7 +1,5 @@
 """The command ``evaluate.py``: its runs, its output and its exit codes."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -26,7 +24,7 @@ from kvopt.store.row_files import read_rows
 from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.failures import FailedMethod
 from tests.kvopt.conftest import Refused
-from tests.kvopt.sweep_tools import Evaluate, write_small
+from tests.kvopt.sweep_tools import Capture, Evaluate, Patch, write_small
 
 BAD = Path(__file__).parent / "bad_methods"
 OWN = '''\
@@ -64,29 +62,22 @@ def own(tmp_path: Path) -> Path:
     return path
 
 
-def _when(store: Path) -> dict[str, str]:
-    rows = read_rows(store)
-    return dict(zip(rows["method"], rows["finished_utc"] + rows["key"], strict=True))
-
-
-def test_what_is_stored_is_skipped(
-    evaluate: Run, small: Path, capfd: pytest.CaptureFixture[str], store: Path
-) -> None:
+def test_what_is_stored_is_skipped(evaluate: Run, small: Path, capfd: Capture, store: Path) -> None:
     """The same command again runs nothing; a further method runs alone."""
     assert evaluate(small, "--methods", "svf") == 0
-    before = _when(store)
+    before = set(read_rows(store)[["finished_utc", "key"]].itertuples(index=False))
     assert evaluate(small, "--methods", "svf,mc-sf") == 0
     out = capfd.readouterr().out
     assert "1 run, 0 of them stored already" in out
     assert "2 runs, 1 of them stored already" in out
-    assert before.items() <= _when(store).items()
+    assert before < set(read_rows(store)[["finished_utc", "key"]].itertuples(index=False))
     assert evaluate(small, "--methods", "svf,mc-sf", "--quiet") == 0
     assert capfd.readouterr().out == ""
 
 
 @pytest.mark.usefixtures("no_figures")
 def test_it_ends_with_a_ranking_and_the_answer(
-    evaluate: Run, small: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    evaluate: Run, small: Path, capfd: Capture, tmp_path: Path
 ) -> None:
     """Methods in their order, the answer of the page, and where the page is."""
     methods = "svf,mc-sf,vllm-v1,bound:bound-volume"
@@ -105,11 +96,7 @@ def test_it_ends_with_a_ranking_and_the_answer(
 
 
 def test_a_report_that_fails_leaves_the_ranking(
-    evaluate: Run,
-    small: Path,
-    capfd: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    evaluate: Run, small: Path, capfd: Capture, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     """One line on standard error and exit code 2; rows, ranking and summary are there."""
     failing = mock.Mock(side_effect=RuntimeError("no backend"))
@@ -139,16 +126,7 @@ def test_what_cannot_be_read_leaves_nothing(
     assert evaluate(*asked, "--quiet") == 0
 
 
-@pytest.mark.parametrize("method", ["vllm-v1(block=16)", "highs:ilp", "file:own.py"])
-def test_methods_go_with_a_comma(method: str, small: Path, refused: Refused) -> None:
-    """A method where an instance is expected was meant for the option before it."""
-    line = refused(main, small, "--methods", "svf", method)
-    assert f"{method!r}: expected a suite or an instance, found a method" in line
-
-
-def test_rerun_and_rerun_failed(
-    evaluate: Run, small: Path, store: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rerun_and_rerun_failed(evaluate: Run, small: Path, store: Path, capsys: Capture) -> None:
     """``--rerun`` runs all again, ``--rerun-failed`` only what gave nothing of worth."""
 
     def run_now(*more: str) -> int:
@@ -176,14 +154,13 @@ def test_edited_code_is_run_again(evaluate: Run, small: Path, own: Path, store: 
 
 
 def test_another_version_is_run_again(
-    evaluate: Run, small: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+    evaluate: Run, small: Path, store: Path, monkeypatch: Patch
 ) -> None:
     """A library of another version makes another run, which says what differs where it runs."""
     assert evaluate(small, "--methods", "svf") == 0
     real = kvopt.methods.fingerprint.versions
-    monkeypatch.setattr(
-        "kvopt.sweeps.plan.versions", lambda method, _: real(method) | {"numpy": "0.0.1"}
-    )
+    other = "kvopt.sweeps.plan.versions"
+    monkeypatch.setattr(other, lambda method, _: real(method) | {"numpy": "0.0.1"})
     assert evaluate(small, "--methods", "svf") == 1
     rows = read_rows(store)
     assert sorted(rows["status"]) == ["error", "feasible"]
@@ -191,7 +168,7 @@ def test_another_version_is_run_again(
 
 
 def test_sources_edited_during_the_sweep_are_not_passed_off(
-    evaluate: Run, small: Path, own: Path, store: Path, capsys: pytest.CaptureFixture[str]
+    evaluate: Run, small: Path, own: Path, store: Path, capsys: Capture
 ) -> None:
     """A run whose method is edited before it ends has the digest of the new, and is run again."""
     edit = "    open(__file__, 'a').write('# more')\n    starts, now"
@@ -208,14 +185,13 @@ def test_sources_edited_during_the_sweep_are_not_passed_off(
 def _failing(folder: Path, name: str, condition: str) -> Path:
     """Write a method that fails where a condition on the instance holds."""
     path = folder / name
-    path.write_text(
-        OWN.replace("    starts, now", f"    assert not ({condition}), 'too bad'\n    starts, now")
-    )
+    failing = f"    assert not ({condition}), 'too bad'\n    starts, now"
+    path.write_text(OWN.replace("    starts, now", failing))
     return path
 
 
 def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
-    evaluate: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    evaluate: Run, tmp_path: Path, capfd: Capture
 ) -> None:
     """One line a method: on how many of its runs, the statuses, the first run and its reason."""
     folder = tmp_path / "in"
@@ -224,22 +200,20 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
     once = _failing(tmp_path, "once.py", "instance.memory == 6")
     assert evaluate(folder, "--methods", f"svf,file:{once}", "--quiet") == 0
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith(
-        "evaluate.py: once failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
-    )
+    told = "evaluate.py: once failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
+    assert line.startswith(told)
     assert line.endswith("too bad")
     # What is stored counts as what is run now.
     for _ in range(2):
         assert evaluate(folder, "--methods", f"svf,file:{once},file:{always}", "--quiet") == 1
         first, second = capfd.readouterr().err.splitlines()
         assert first == line
-        assert second.startswith(
-            "evaluate.py: always failed on all runs (3 error), first on small_0, "
-        )
+        told = "evaluate.py: always failed on all runs (3 error), first on small_0, "
+        assert second.startswith(told)
 
 
 def test_an_instance_that_cannot_be_run_is_no_failure_of_a_method(
-    evaluate: Run, small: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], store: Path
+    evaluate: Run, small: Path, tmp_path: Path, capfd: Capture, store: Path
 ) -> None:
     """It is named once; the code is 2 where there is no other, as for any bad input."""
     torn = tmp_path / "torn.json"
@@ -258,7 +232,7 @@ def test_an_instance_that_cannot_be_run_is_no_failure_of_a_method(
 
 
 def test_a_method_that_knows_rounds_only_fails_on_seconds(
-    evaluate: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    evaluate: Run, tmp_path: Path, capfd: Capture
 ) -> None:
     """It is named with what to do, beside a policy, which runs; alone it is a failure."""
     seconds = tmp_path / "seconds.json"
@@ -293,17 +267,14 @@ def test_a_suite_with_a_method_of_ones_own(
     assert evaluate(suite, "--methods", f"file:{own}") == 0
     rows = read_rows(store)
     assert list(rows["instance"]) == ["small_0", "small_1"]
-    assert set(rows["method"]) == {f"file:{own.name}"}
-    assert set(rows["section"]) == {"both"}
+    assert (set(rows["method"]), set(rows["section"])) == ({f"file:{own.name}"}, {"both"})
     assert set(rows["time_limit"]) == {7.0}
 
 
 NASTY = '<b onmouseover="x">&\'a,b";../../../etc/passwd=1+1|`|%s{0}[red]\\'
 
 
-def test_names_are_only_names(
-    evaluate: Run, tmp_path: Path, store: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_names_are_only_names(evaluate: Run, tmp_path: Path, store: Path, capfd: Capture) -> None:
     """HTML, commas, quotes, slashes and dots in names go through store, files and summary."""
     folder = tmp_path / "f"
     (path,) = write_small(folder, 1)
@@ -342,6 +313,11 @@ def test_names_are_only_names(
         (["smoke", "--rerun", "--rerun-failed"], "not allowed with"),
         (["smoke", "--scheduler", "tcp://127.0.0.1:1"], "--executor dask"),
         (["smoke", "--executor", "slurm"], "'--executor': 'slurm' is not one of 'local', 'dask'"),
+        # A method where an instance is expected was meant for the option before it.
+        *(
+            (["smoke", "--methods", "svf", each], f"{each!r}: expected a suite or an instance, fou")
+            for each in ("vllm-v1(block=16)", "highs:ilp", "file:own.py")
+        ),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_2(
@@ -354,7 +330,7 @@ def test_bad_usage_is_one_line_and_exit_2(
 
 
 def test_dask_gets_its_address_and_is_an_extra(
-    evaluate: Run, small: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    evaluate: Run, small: Path, monkeypatch: Patch, capfd: Capture
 ) -> None:
     """Without its packages one line names the extra, and nothing has been run."""
     asked: list[str] = []
@@ -382,8 +358,7 @@ def test_a_store_that_is_none(small: Path, tmp_path: Path) -> None:
     text.write_text("not a database, but long enough to be taken for the head of one\n" * 20)
     for name in (text, tmp_path, tmp_path / "missing" / "runs.sqlite"):
         result = Evaluate([small, "--methods", "svf", "--store", name]).call()
-        assert result.returncode == 6
-        assert len(result.stderr.splitlines()) == 1
+        assert (result.returncode, len(result.stderr.splitlines())) == (6, 1)
     assert text.read_text().startswith("not a database")
 
 
@@ -412,7 +387,7 @@ def test_provenance_is_in_every_row(evaluate: Run, small: Path, store: Path) -> 
 
 @pytest.mark.slow("walks")
 def test_the_leaderboard_is_that_of_the_report(
-    evaluate: Run, small: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    evaluate: Run, small: Path, capfd: Capture, tmp_path: Path
 ) -> None:
     """The sentences and the titles of the boards, in the terminal as on the page."""
     report = tmp_path / "report"
@@ -437,9 +412,7 @@ def test_the_leaderboard_is_that_of_the_report(
         (["leaderboard", "uniform_100"], 2),
     ],
 )
-def test_a_leaderboard_of_nothing(
-    arguments: list[str], code: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_leaderboard_of_nothing(arguments: list[str], code: int, capfd: Capture) -> None:
     """No store, no rows, a word too many: one line and an exit code."""
     assert main(arguments) == code
     told = capfd.readouterr()

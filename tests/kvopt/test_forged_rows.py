@@ -1,7 +1,5 @@
 """Forgers of rows: what a row claims counts as far as it follows from what its store carries."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import sqlite3
@@ -318,12 +316,16 @@ def _summary(method: str, tel: int | None, bound: int | None, **more: str) -> Ru
     return RunSummary(method, "i", method=method, seed=0, tel=tel, lower_bound=bound, **given)
 
 
-def test_a_bound_above_the_schedule_of_another_run() -> None:
-    """Two runs that exclude each other are named, both; those of two instances do not."""
+def test_runs_that_alarm() -> None:
+    """Two that exclude each other, both named, and refused or contradicted ones; no other error."""
     (line,) = alarms([_summary("a", 12, 3), _summary("b", 20, 13), _summary("c", None, None)])
     assert line == "b on i, seed 0: lower bound 13 exceeds the TEL 12 of a, seed 0"
     assert alarms([_summary("a", 12, 3), _summary("b", 20, 13, instance_sha256="two")]) == []
     assert alarms([_summary("a", 12, 3), _summary("b", 20, 12)]) == []
+    wrong = [("refused", "at time 1"), ("error", "contradicted: 3 > 2")]
+    wrong.append(("error", "own.py:3: ZeroDivisionError"))
+    runs = [_summary(s[0], None, None, status=s, detail=detail) for s, detail in wrong]
+    assert [line.partition(" ")[0] for line in alarms(runs)] == ["r", "e"]
 
 
 @pytest.mark.parametrize(
@@ -342,24 +344,10 @@ def test_schedules_that_keep_tokens_may_beat_the_bound(
 ) -> None:
     """Their problem is an easier one, so nothing is wrong; other schedules may not."""
     schedule = parse_schedule(SCHEDULE | ({"kept": kept} if kept else {}))
-    store_runs(
-        tmp_path / "runs.sqlite",
-        FinishedRun(
-            record(method=method, tel=12, lower_bound=3, bound_source=""), schedule=schedule
-        ),
-        FinishedRun(record(key="c" * 64, method="cpsat", tel=13, lower_bound=13)),
-    )
+    keeper = record(method=method, tel=12, lower_bound=3, bound_source="")
+    other = FinishedRun(record(key="c" * 64, method="cpsat", tel=13, lower_bound=13))
+    store_runs(tmp_path / "runs.sqlite", FinishedRun(keeper, schedule=schedule), other)
     with closing(Store(tmp_path / "runs.sqlite")) as store:
         runs = run_summaries(store, None)
     assert [run.keeps_tokens for run in runs] == [keeps, False]
     assert len(alarms(runs)) == (not keeps)
-
-
-def test_refused_and_contradicted_runs() -> None:
-    """Other errors are failures, not alarms."""
-    runs = [
-        _summary("a", None, None, status="refused", detail="at time 1"),
-        _summary("b", None, None, status="error", detail="contradicted: 3 > 2"),
-        _summary("c", None, None, status="error", detail="own.py:3: ZeroDivisionError"),
-    ]
-    assert [line.partition(" ")[0] for line in alarms(runs)] == ["a", "b"]

@@ -1,17 +1,15 @@
 """Every command's help: one screen, examples that it takes; proposals of the shell."""
 
-from __future__ import annotations
-
 import copy
 import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import click
 import pytest
@@ -23,7 +21,7 @@ from kvopt.commands.leaderboard_command import leaderboard
 from kvopt.commands.main import COMMANDS, main, subcommand
 from support.click_command import Command
 from support.current_command import current_command
-from tests.commands import run_command
+from tests.commands import run_command, run_process
 from tests.kvopt.sweep_tools import ROOT
 
 _SUBCOMMANDS = {f"kvopt {name}": subcommand(name) for name in COMMANDS.list_commands(None)}  # type: ignore[arg-type]
@@ -53,10 +51,8 @@ _SCREEN = 50
 
 def test_every_module_with_a_command_is_here() -> None:
     """A file that declares one is named above, or a subcommand."""
-    declared = set()
-    for path in set(ROOT.glob("[!.]*/**/*.py")) - set(ROOT.glob("papers/**/*.py")):
-        if _DECLARATION.search(path.read_text(encoding="utf-8")):
-            declared.add(path)
+    files = set(ROOT.glob("[!.]*/**/*.py")) - set(ROOT.glob("papers/**/*.py"))
+    declared = {path for path in files if _DECLARATION.search(path.read_text(encoding="utf-8"))}
     known = {Path(sys.modules[_module(command)].__file__ or "") for command in _ALL.values()}
     assert {path for path in declared if path.name != "command.py"} <= known | {Path(__file__)}
 
@@ -97,9 +93,8 @@ def test_the_exit_codes_of_every_command_are_on_one_page() -> None:
         if codes.startswith("as `"):
             codes = listed[codes.split("`")[1]]
         there = re.findall(r"(?:^|[;.] )(\d+) ", codes)
-        assert there == [
-            code for code in re.findall(r"(?:^|; )(\d+) ", " ".join(shown.split())) if code != "130"
-        ], name
+        here = re.findall(r"(?:^|; )(\d+) ", " ".join(shown.split()))
+        assert there == [code for code in here if code != "130"], name
 
 
 @pytest.mark.parametrize("name", _ALL)
@@ -107,7 +102,7 @@ def test_ctrl_c_ends_every_command_alike(name: str, capsys: pytest.CaptureFixtur
     """One line and 130, whatever it was doing."""
     command = _ALL[name]
     interrupting = copy.copy(command)
-    interrupting.invoke = _interrupt  # type: ignore[assignment]
+    interrupting.invoke = mock.Mock(side_effect=KeyboardInterrupt)  # type: ignore[method-assign]
     interrupting.params = []
     assert interrupting([], program=name) == 130
     told = capsys.readouterr().err
@@ -115,21 +110,14 @@ def test_ctrl_c_ends_every_command_alike(name: str, capsys: pytest.CaptureFixtur
     assert told.count("\n") == 1
 
 
-def _interrupt(_: click.Context) -> None:
-    raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("name", _ALL)
 def test_the_command_takes_its_examples(name: str) -> None:
     """Two to four, or one where it takes two files and nothing else; each is read as it stands."""
     command = _ALL[name]
-    assert len(command.examples) in range(2 if any(_options(command)) else 1, 5)
+    options = any(isinstance(each, click.Option) for each in command.params)
+    assert len(command.examples) in range(2 if options else 1, 5)
     for example in command.examples:
         command.make_context(name, shlex.split(example))
-
-
-def _options(command: Command) -> list[click.Option]:
-    return [each for each in command.params if isinstance(each, click.Option)]
 
 
 @pytest.mark.parametrize(
@@ -154,10 +142,8 @@ def test_a_call_leaves_nothing_behind(arguments: list[str]) -> None:
 def test_no_value_is_an_option() -> None:
     """``--out --quiet`` writes no file of that name."""
     ran = run_command(_SUBCOMMANDS["kvopt solve"], "tiny_handover", "--out", "--quiet")
-    assert (ran.returncode, ran.stderr) == (
-        2,
-        "solve.py: Invalid value for '--out': expected a value, found --quiet\n",
-    )
+    told = "solve.py: Invalid value for '--out': expected a value, found --quiet\n"
+    assert (ran.returncode, ran.stderr) == (2, told)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +201,5 @@ def test_bash_completes(words: str, proposed: str, tmp_path: Path) -> None:
         '_kvopt_completion kvopt; echo "${COMPREPLY[@]}"'
     )
     path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
-    shown = subprocess.run(
-        ["bash", "-c", line], capture_output=True, text=True, env=os.environ | {"PATH": path}
-    )
+    shown = run_process("bash", "-c", line, env=os.environ | {"PATH": path})
     assert (shown.stdout, shown.stderr) == (f"{proposed}\n", "")

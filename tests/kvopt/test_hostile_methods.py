@@ -1,7 +1,5 @@
 """Methods that hide processes, flood the pipe or write nonsense to it: limits hold all the same."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -56,20 +54,11 @@ def _row(folder: Path) -> pd.Series:
     return read_rows(folder / "runs.sqlite").iloc[0]
 
 
-def _with_most_memory(command: Evaluate) -> tuple[int, int]:
-    """Return exit code and KiB; below pytest itself a process would inherit pytest's own most."""
-    measure = [sys.executable, "-c", _MEASURE, *command.line()]
-    shown = subprocess.run(measure, stdout=subprocess.PIPE, check=True, timeout=120)
-    code, most = json.loads(shown.stdout)
-    return code, most
-
-
 @pytest.mark.slow("waits")
 def test_a_hidden_process_ends_with_its_run(tmp_path: Path) -> None:
     """A child that has cut itself loose is below the run all the same, and killed with it."""
     command = _sweep(tmp_path, _HIDE.format(what="pass") + "return [0, 3]")
-    assert command.run().returncode == 0
-    assert command.alive() == []
+    assert (command.run().returncode, command.alive()) == (0, [])
     assert _row(tmp_path)["tel"] == 6
 
 
@@ -116,7 +105,10 @@ def test_a_flood_takes_neither_time_nor_memory(flood: str, tmp_path: Path) -> No
     command = _sweep(
         tmp_path, f"report('schedule', starts=[0, 3])\n{flood}", "--time-limit", 1, "--quiet"
     )
-    code, most = _with_most_memory(command)
+    # Below pytest itself a process would inherit pytest's own most.
+    measure = [sys.executable, "-c", _MEASURE, *command.line()]
+    shown = subprocess.run(measure, stdout=subprocess.PIPE, check=True, timeout=120)
+    code, most = json.loads(shown.stdout)
     assert code == 0
     row = _row(tmp_path)
     assert (row["tel"], row["ending"]) == (6, "time_limit")
@@ -133,8 +125,7 @@ def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
         b"[" * 100_000,
         b'{"kind": "bound", "seconds": 0, "value": ' + b"9" * 5_000 + b', "source": ""}',
     ]
-    noise = b"\n".join(lines) + b"\n"
-    (tmp_path / "noise").write_bytes(noise)
+    (tmp_path / "noise").write_bytes(b"\n".join([*lines, b""]))
     write = _WRITE.format(what=f"os.write(fd, open({str(tmp_path / 'noise')!r}, 'rb').read())")
     command = _sweep(tmp_path, f"report('schedule', starts=[0, 3])\n{write}return None")
     assert command.call().returncode == 0
@@ -196,7 +187,6 @@ def test_a_method_that_closes_its_pipe(tmp_path: Path) -> None:
     assert command.alive() == []
 
 
-BAD = Path(__file__).parent / "bad_methods"
 EXPECTED = {
     "segfault": "crashed",
     "memory_eater": "memory_limit",
@@ -210,7 +200,7 @@ LIMIT = 1.0
 def test_bad_methods_are_rows_and_lies_are_loud(tmp_path: Path) -> None:
     """Status, signal, limit, time and false bound; the command ends with 5 and names both liars."""
     write_small(tmp_path, 1)
-    methods = ",".join(f"file:{BAD / name}.py" for name in EXPECTED)
+    methods = ",".join(f"file:{Path(__file__).parent}/bad_methods/{name}.py" for name in EXPECTED)
     limits = ["--time-limit", LIMIT, "--memory-limit", 0.4, "--jobs", 2]
     store = tmp_path / "runs.sqlite"
     command = Evaluate([tmp_path, "--methods", f"{methods},svf", *limits, "--store", store])

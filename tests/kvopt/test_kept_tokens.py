@@ -1,7 +1,5 @@
 """Schedules that keep tokens over evictions: no optimum, no gap, no bound on OPT, anywhere."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +15,6 @@ from instances.batch_time import parse_batch_time
 from kvopt.runs.events import Event, EventReport, ScheduleFound
 from kvopt.runs.execute import execute
 from kvopt.runs.state import RunState
-from kvopt.runs.task import FinishedRun
 from kvopt.store import Store
 from kvopt.sweeps.contradictions import alarms, run_summaries
 from reports.best_references import collect_statements, find_references
@@ -38,16 +35,14 @@ from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import store_runs, summary_of, task_of
 from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instance_of
 
 pytestmark = pytest.mark.usefixtures("quick_bounds")
 
 #: M = 2 and four requests of two tokens, at 0 or at 1.  A request that holds two tokens runs alone,
 #: so OPT is 18 by brute force; vllm-v1 goes on with what it kept and needs 14.
-INSTANCE = Instance(
-    "kept4",
-    2,
-    (Request(0, 1, 0, 2), Request(1, 0, 0, 2), Request(2, 0, 0, 2), Request(3, 1, 0, 2)),
-)
+INSTANCE = instance_of(2, (1, 0, 2), (0, 0, 2), (0, 0, 2), (1, 0, 2), name="kept4")
+KNOWN = replace(INSTANCE, known_optimum=18, known_optimum_reason="brute force")
 KEPT = run_policy(policies()["vllm-v1"], INSTANCE)
 PLAIN = run_policy(policies()["svf"], INSTANCE)
 
@@ -58,18 +53,11 @@ def test_the_example_is_what_it_is_said_to_be() -> None:
     assert KEPT.easier
     assert not PLAIN.easier
     assert check_schedule(INSTANCE, KEPT).valid
-    assert [is_better_schedule(*pair) for pair in ((PLAIN, KEPT), (KEPT, PLAIN), (KEPT, KEPT))] == [
-        1,
-        0,
-        0,
-    ]
-
-
-def test_the_schedule_tells_whether_it_keeps() -> None:
-    """Any positive count; a list of zeros keeps nothing."""
-    assert [keeps_any_tokens(kept) for kept in (None, [], [[0], [0, 0]])] == [False] * 3
-    assert keeps_any_tokens([[0], [0, 1]])
-    assert keeps_any_tokens([[2]])
+    pairs = ((PLAIN, KEPT), (KEPT, PLAIN), (KEPT, KEPT))
+    assert [is_better_schedule(*pair) for pair in pairs] == [1, 0, 0]
+    # Any positive count; a list of zeros keeps nothing.
+    counts = (None, [], [[0], [0, 0]], [[0], [0, 1]], [[2]])
+    assert [keeps_any_tokens(kept) for kept in counts] == [False, False, False, True, True]
 
 
 def test_on_a_clock_the_total_latency_decides() -> None:
@@ -123,12 +111,7 @@ def test_a_run_takes_no_bound_from_it(bound: int) -> None:
     both = _events(KEPT, PLAIN, KEPT, bound=bound)
     assert both.schedule is not None
     assert (both.schedule.tel, both.incumbents, both.upper_bound) == (18, [(0.5, 18)], 18)
-    assert both.status() == ("optimal" if bound == 18 else "feasible")
-    assert both.detail() == []
-
-
-def _run(method: str) -> FinishedRun:
-    return execute(task_of(INSTANCE, method, planned=True, time_limit=20.0))
+    assert (both.status(), both.detail()) == ("optimal" if bound == 18 else "feasible", [])
 
 
 #: A method of one's own that plays vllm-v1's schedule of the instance.
@@ -143,7 +126,8 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
     """A policy's row and a ``file:`` method's: feasible, marked, no UB, no alarm, no claim."""
     own = tmp_path / "own.py"
     own.write_text(_OWN)
-    runs = [_run(each) for each in ("vllm-v1", f"file:{own}", "cpsat:cpsat")]
+    methods = ("vllm-v1", f"file:{own}", "cpsat:cpsat")
+    runs = [execute(task_of(INSTANCE, each, planned=True, time_limit=20.0)) for each in methods]
     for run in runs[:2]:
         assert (run.record.status, run.record.tel) == ("feasible", 14), run.record.detail
         assert run.record.detail.startswith(KEEPS_TOKENS_NOTE)
@@ -187,8 +171,7 @@ def test_a_note_at_the_end_of_many_refusals_is_not_cut_off() -> None:
     account = _events(KEPT, bound=14)
     for number in range(30):
         account.take(ScheduleFound(starts=[], found_by=f"{number} " + "x" * 200))
-    assert account.status() == "refused"
-    assert account.detail()[0] == KEEPS_TOKENS_NOTE
+    assert (account.status(), account.detail()[0]) == ("refused", KEEPS_TOKENS_NOTE)
 
 
 def test_one_run_that_keeps_marks_the_method() -> None:
@@ -211,8 +194,7 @@ def test_one_run_that_keeps_marks_the_method() -> None:
 def test_the_summary_and_the_schedule_file(solve: Command, tmp_path: Path) -> None:
     """Feasible, exit 0, one note, no gap; the file states no bound, and the checker accepts it."""
     path, out = tmp_path / "kept4.json", tmp_path / "out.json"
-    known = replace(INSTANCE, known_optimum=18, known_optimum_reason="brute force")
-    for instance in (INSTANCE, known):
+    for instance in (INSTANCE, KNOWN):
         write_instance(instance, path)
         result = solve(path, "--policy", "vllm-v1", "--out", out)
         assert (result.returncode, result.stderr) == (0, "")
@@ -227,8 +209,7 @@ def test_the_summary_and_the_schedule_file(solve: Command, tmp_path: Path) -> No
 
 def test_the_table_of_all_policies_marks_it() -> None:
     """What kept tokens here is marked and explained; it says nothing of the stated optimum."""
-    known = replace(INSTANCE, known_optimum=18, known_optimum_reason="brute force")
-    table = table_of(known)
+    table = table_of(KNOWN)
     text = table.text
     assert (table.accepted, table.misstated) == (True, "")
     marked = [line.split()[0] for line in text.splitlines() if " * " in line]

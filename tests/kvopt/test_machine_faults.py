@@ -1,7 +1,5 @@
 """What a machine lacks is a fault of no method: no row, one line, and exit code 7."""
 
-from __future__ import annotations
-
 import errno
 import os
 from contextlib import closing

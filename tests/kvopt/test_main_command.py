@@ -1,7 +1,5 @@
 """The command ``kvopt``: every subcommand does what its script or module does."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

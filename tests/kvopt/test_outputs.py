@@ -1,7 +1,5 @@
 """Every command that writes: outputs never replace inputs, and faults come first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,12 +15,12 @@ from kvopt.store import Store
 from kvopt.store.location import LocationError, store_files
 from support.click_command import Command
 from tests.kvopt.conftest import Refused
-from tests.kvopt.sweep_tools import summary_of, write_small
+from tests.kvopt.sweep_tools import Capture, Patch, summary_of, write_small
 from tests.serving.traces.cases import BY_NAME
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def small(tmp_path: Path, monkeypatch: Patch) -> Path:
     """One small instance in the current folder."""
     monkeypatch.chdir(tmp_path)
     return write_small(tmp_path, 1)[0]
@@ -109,12 +107,8 @@ def test_reports_and_the_registry_keep_the_store(small: Path, refused: Refused) 
 
 def test_the_files_of_a_store() -> None:
     """SQLite keeps up to four files."""
-    assert [path.name for path in store_files("a/runs.sqlite")] == [
-        "runs.sqlite",
-        "runs.sqlite-wal",
-        "runs.sqlite-shm",
-        "runs.sqlite-journal",
-    ]
+    names = [f"runs.sqlite{end}" for end in ("", "-wal", "-shm", "-journal")]
+    assert [path.name for path in store_files("a/runs.sqlite")] == names
     with pytest.raises(LocationError):
         store_files("nonsense://[")
 
@@ -142,12 +136,7 @@ _ENDS = {"--plot": ".svg", "--export": ".csv", "--requests": ".csv"}
     [(main, fixed, each) for main, fixed, outputs in _COMMANDS for each in outputs.split()],
 )
 def test_no_output_replaces_the_input(
-    main: Command,
-    fixed: str,
-    option: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    refused: Refused,
+    main: Command, fixed: str, option: str, tmp_path: Path, monkeypatch: Patch, refused: Refused
 ) -> None:
     """Every output of a command, by a link to its input."""
     monkeypatch.chdir(tmp_path)
@@ -175,11 +164,7 @@ def test_no_output_replaces_the_input(
 )
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a full device")
 def test_a_full_disk_is_told_with_the_file(
-    main: Callable[[list[str]], int],
-    options: list[str],
-    told: str,
-    small: Path,
-    capfd: pytest.CaptureFixture[str],
+    main: Callable[[list[str]], int], options: list[str], told: str, small: Path, capfd: Capture
 ) -> None:
     """Which of several outputs could not be written, and by which option it was asked for."""
     Path("full.csv").symlink_to("/dev/full")

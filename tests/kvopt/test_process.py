@@ -1,7 +1,5 @@
 """The engine's process: limits, crashes and lies are outcomes, never the end of the parent."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -17,7 +15,7 @@ import pytest
 from instances import Request
 from kvopt.best_known.registry_entry import UpperValue
 from kvopt.runs import fork_server, memory_watch
-from kvopt.runs.events import BoundProved, Event, MethodDone, ScheduleFound
+from kvopt.runs.events import BoundProved, MethodDone, ScheduleFound
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import SupervisedRun, supervise
 from schedules import make_schedule
@@ -124,10 +122,7 @@ def test_an_engines_own_proof_of_a_known_bound_is_one_more_witness(source: str) 
     """Of a closed run the engine's own search is named; what else proves the same bound is not."""
     state = RunState(PAIR, "fine")
     state.offer(make_schedule(PAIR, [0, 3], "fine"), "fine")
-    events: list[Event] = [
-        BoundProved(value=6, source="volumes"),
-        BoundProved(value=6, source=source),
-    ]
+    events = [BoundProved(value=6, source=each) for each in ("volumes", source)]
     assert [state.take(event) for event in events] == [True, source != "prices"]
     assert state.bound_source == ("volumes" if source == "prices" else source)
 
@@ -148,13 +143,9 @@ def test_no_method_lends_the_name_of_the_volumes(source: str) -> None:
 def test_names_are_as_short_as_the_registry_wants_them() -> None:
     """One endless name in a row would have its whole store refused there."""
     state = RunState(PAIR, "file:own.py")
-    events: list[Event] = [
-        ScheduleFound(starts=[0, 3], found_by="y" * 1000),
-        BoundProved(value=1, source="x" * 1000),
-        MethodDone(solver="z" * 1000),
-    ]
-    for event in events:
-        state.take(event)
+    state.take(ScheduleFound(starts=[0, 3], found_by="y" * 1000))
+    state.take(BoundProved(value=1, source="x" * 1000))
+    state.take(MethodDone(solver="z" * 1000))
     for name in (state.found_by, state.bound_source, state.solver):
         told: dict[str, Any] = {"value": 1, "method": "file:own.py", "date": "2026-11-01"}
         UpperValue(**told, found_by=name, seconds=0.0, solver=name)
@@ -170,12 +161,9 @@ def test_only_compiling_is_free(played: Callable[[str], None], compiles: bool, e
     start = f"send({first!r})\ntime.sleep(3)\nsend({then!r})\n"
     played(f"import time\n{start}send({last!r})\n")
     looks: list[float] = []
-    run = supervise(
-        task_of(PAIR, "highs:ilp", time_limit=20.0),
-        30.0,
-        kill_at=time.monotonic() + 2.5,
-        listen=lambda look: looks.append(look.compiling),
-    )
+    given = task_of(PAIR, "highs:ilp", time_limit=20.0), 30.0
+    end = time.monotonic() + 2.5
+    run = supervise(*given, kill_at=end, listen=lambda look: looks.append(look.compiling))
     assert run.outcome.ending == ending
     assert (max(looks) > 1) == compiles
     assert (run.compiling > 1) == compiles

@@ -1,7 +1,5 @@
 """Solution files of solvers from outside: each format becomes its schedule."""
 
-from __future__ import annotations
-
 import gzip
 import subprocess
 from pathlib import Path
@@ -102,8 +100,7 @@ def test_what_is_no_solution_is_one_line(text: str, told: str, folder: Path) -> 
     """It names the file and what is missing; nothing is written."""
     (folder / "found.sol").write_text(text)
     result = _read(folder, "--out", "found.json")
-    assert result.returncode == 10
-    assert result.stderr.count("\n") == 1
+    assert (result.returncode, result.stderr.count("\n")) == (10, 1)
     assert "found.sol: " in result.stderr
     assert told in result.stderr
     assert not (folder / "found.json").exists()

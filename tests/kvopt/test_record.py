@@ -1,7 +1,5 @@
 """One declaration of a row, and what follows from it."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from dataclasses import replace

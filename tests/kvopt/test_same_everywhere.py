@@ -1,7 +1,5 @@
 """The same text of a method gives the same run, wherever it is named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from contextlib import closing

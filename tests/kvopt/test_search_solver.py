@@ -1,7 +1,5 @@
 """The search as an engine: what its prices certify, and that no bound is cut to the schedule."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from typing import Any
@@ -67,10 +65,8 @@ def bounds_of(events: list[Event]) -> list[BoundProved]:
 
 
 def test_prices_fitted_with_windows_are_evaluated_with_them() -> None:
-    """The search proves the optimum: (1, 0, 1) at once and (0, 6, 2) at 0, latencies 1 + 2.
-
-    Together at time 2 they hold 1 + 8 tokens, more than M = 8, so one waits: 1 + 2 + 1 = 4.
-    """
+    """The search proves the optimum: (1, 0, 1) at once and (0, 6, 2) at 0, latencies 1 + 2."""
+    # Together at time 2 they hold 1 + 8 tokens, more than M = 8, so one waits: 1 + 2 + 1 = 4.
     (answer,) = solve_batch([(CRASH, "layers")], poor_start=True)
     assert (answer.tel, answer.bound) == (4, 4)
 
@@ -96,29 +92,25 @@ def test_every_bound_is_sent_with_its_proof(
 
 
 def test_a_bound_above_the_known_schedule_is_a_contradiction(monkeypatch: Patch) -> None:
-    """A wrong known TEL, or a wrong bound, ends as an error and never looks like a proof.
-
-    One request of o = 3 has the optimum 3.  If its known TEL is given as 2, Σ o = 3 exceeds it.
-    """
+    """A wrong known TEL, or a wrong bound, ends as an error and never looks like a proof."""
+    # One request of o = 3 has the optimum 3.  If its known TEL is given as 2, Σ o = 3 exceeds it.
     instance = Instance("one", 5, (Request(0, 0, 1, 3),))
     events = _events(monkeypatch, instance, [0], 2, None)
     assert max(bound.value for bound in bounds_of(events)) == 3
     # A bound that is wrong by one, from a schedule that is right.
-    right = certified_costs
-    monkeypatch.setattr(search, "certified_costs", lambda *given: _raised(right(*given)))
+
+    def raised(*given: Any) -> Any:
+        costs = certified_costs(*given)
+        return replace(costs, constant=costs.constant - costs.denominator)
+
+    monkeypatch.setattr(search, "certified_costs", raised)
     state = RunState(instance, "search:layers")
     state.offer(make_schedule(instance, [0], "known"), "known")
     for event in _events(monkeypatch, instance, [0], 3, None):
         state.take(event)
     assert state.lower_bound == 4
     state.close()
-    assert state.standing() == "error"
-    assert state.lower_bound is None
-
-
-def _raised(costs: Any) -> Any:
-    """Return the costs with a constant that is too small by one round."""
-    return replace(costs, constant=costs.constant - costs.denominator)
+    assert (state.standing(), state.lower_bound) == ("error", None)
 
 
 def test_multipliers_on_states_first_prove_the_optimum() -> None:

@@ -1,7 +1,5 @@
 """Many policies within one limit: what each comes to, and what is lost with one that is."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
@@ -115,5 +113,4 @@ def test_the_first_may_take_all(tmp_path: Path) -> None:
 def test_what_the_end_of_the_time_stops_was_not_run(tmp_path: Path) -> None:
     """It has had no share that it could be said to have used up, and waits with the others."""
     series = MethodSeries(_tasks(tmp_path, _LOOPS, "svf"), time.monotonic() + 1.2, first_whole=True)
-    assert list(series.run()) == []
-    assert len(series.waiting) == 2
+    assert (list(series.run()), len(series.waiting)) == ([], 2)

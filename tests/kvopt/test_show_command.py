@@ -1,7 +1,5 @@
 """``kvopt show``: a policy, a formulation, a solver's constants, and names that there are not."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -35,10 +33,6 @@ def test_a_policy_is_followed_by_its_pseudocode(capsys: pytest.CaptureFixture[st
     assert policy.startswith("# heuristics/policies/mc_sf.py\n")
     assert "POLICY = ListPolicy" in policy
     assert "# 1: for each round t = 1 to T do" in reference
-
-
-def test_a_policy_without_pseudocode_says_so() -> None:
-    """Local search stands in no paper."""
     assert show("local-search").endswith("\n# no pseudocode: see the docstring")
 
 

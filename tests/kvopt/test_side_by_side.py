@@ -1,7 +1,5 @@
 """Many things on all cores: in order, nothing left behind, and a killed process is an error."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """``solve.py`` as a user calls it: results, exit codes, one line for each fault."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -13,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
@@ -25,6 +24,7 @@ from instances.families import chat_lognormal
 from kvopt.commands.solve import main
 from kvopt.result import Result
 from schedules import check_schedule, read_schedule
+from tests.commands import run_process
 from tests.kvopt.conftest import Command, Refused
 from tests.kvopt.sweep_tools import ROOT, start_solve, summary_of, wait_for_an_incumbent
 
@@ -51,8 +51,7 @@ def test_a_relaxation_yields_a_bound_only(small: Path, solve: Command) -> None:
     """Its status is feasible, and the summary has its value."""
     result = solve(small, "--solver", "highs", "--formulation", "ilp-sparse(relaxed=yes)")
     rows = summary_of(result.stdout)
-    assert result.returncode == 0
-    assert rows["status"] == "feasible"
+    assert (result.returncode, rows["status"]) == (0, "feasible")
     assert "LP relaxation" in rows
 
 
@@ -112,9 +111,8 @@ def test_a_file_that_takes_too_long_to_read() -> None:
     """Nobody waits for the end of the reading, here of a pipe: exit 4 and one line."""
     there, here = os.pipe()
     started = time.monotonic()
-    command = [sys.executable, str(ROOT / "solve.py"), "/dev/stdin", "--policy", "svf"]
-    command += ["--time-limit", "0.2"]
-    result = subprocess.run(command, stdin=there, capture_output=True, text=True, timeout=120)
+    command = [sys.executable, ROOT / "solve.py", "/dev/stdin", "--policy", "svf"]
+    result = run_process(*command, "--time-limit", 0.2, stdin=there)
     assert time.monotonic() - started < 0.2 * 1.1 + 2 + 3  # a loaded machine wakes up late
     assert (result.returncode, result.stdout) == (4, "")
     assert result.stderr == (
@@ -204,10 +202,8 @@ def test_an_interrupt_while_it_writes(
     monkeypatch.setattr(Result, "plot", mock.Mock(side_effect=KeyboardInterrupt))
     out = tmp_path / "out.json"
     result = solve(small, "--policy", "svf", "--out", out, "--plot", tmp_path / "plot.svg")
-    assert (result.returncode, result.stderr) == (
-        130,
-        "solve.py: interrupted before all was written\n",
-    )
+    told = "solve.py: interrupted before all was written\n"
+    assert (result.returncode, result.stderr) == (130, told)
     assert summary_of(result.stdout)["checker"] == "valid"
     assert check_schedule(read_instance(small), read_schedule(out)).valid
 
@@ -321,15 +317,11 @@ def _assert_one_line(result: subprocess.CompletedProcess[str], code: int) -> Non
 def test_a_model_that_cannot_be_written(small: Path, tmp_path: Path) -> None:
     """A disk that is full in the middle of the model is one line and exit 2, not "wrote"."""
     path = tmp_path / "model.mps"
-    result = subprocess.run(
-        [sys.executable, ROOT / "solve.py", small, "--formulation", "ilp", "--write-model", path],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        # Python would keep half of what it compiles, and stumble over it ever after.
-        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (256, 256)),
-    )
+    command = [sys.executable, ROOT / "solve.py", small, "--formulation", "ilp"]
+    # Python would keep half of what it compiles, and stumble over it ever after.
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    full = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (256, 256))
+    result = run_process(*command, "--write-model", path, env=environment, preexec_fn=full)
     _assert_one_line(result, 2)
     assert f"{path}: not written: " in result.stderr
     assert "File too large" in result.stderr

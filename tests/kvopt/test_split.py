@@ -1,7 +1,5 @@
 """Every engine solves the parts between idle gaps, and what it proves of them adds up."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -87,22 +85,17 @@ def test_a_schedule_to_begin_with_is_not_told_again(arrivals: tuple[int, int]) -
 
 
 def test_engines_equal_brute_force_on_gaps() -> None:
-    """On 40 draws with gaps, at their edge and beside it, each engine proves the optimum.
-
-    Whenever they begin: no latency depends on that.
-    """
-    drawn = [gapped(seed) for seed in range(40)]
-    names = ("ilp-sparse", "layers", "cpsat")
-    moved = [_later(instance, seed % 3 * 7) for seed, instance in enumerate(drawn)]
+    """On 40 draws with gaps, at their edge and beside it, each engine proves the optimum."""
+    # Whenever they begin: no latency depends on that.
+    names, moved = ("ilp-sparse", "layers", "cpsat"), []
+    for seed in range(40):
+        instance, later = gapped(seed), seed % 3 * 7
+        requests = [replace(each, arrival=each.arrival + later) for each in instance.requests]
+        moved.append(replace(instance, requests=tuple(requests)))
     pairs = [(instance, name) for instance in moved for name in names]
     for (instance, name), answer in zip(pairs, solve_batch(pairs, poor_start=True), strict=True):
         optimum = brute_force_optimum(instance)
         assert (answer.tel, answer.bound) == (optimum, optimum), (name, instance)
-
-
-def _later(instance: Instance, rounds: int) -> Instance:
-    moved = (replace(each, arrival=each.arrival + rounds) for each in instance.requests)
-    return replace(instance, requests=tuple(moved))
 
 
 def test_the_parts_decide_the_formulation() -> None:
@@ -113,10 +106,8 @@ def test_the_parts_decide_the_formulation() -> None:
 
 
 def test_a_wrong_schedule_of_a_part_refuses_the_run() -> None:
-    """Two of 4 + 5 and 4 + 3 tokens begin at once in a memory of 10; TEL alone finds nothing wrong.
-
-    By volumes both parts are then below their bounds.
-    """
+    """Two of 4 + 5 and 4 + 3 tokens begin at once in a memory of 10; TEL alone finds no fault."""
+    # By volumes both parts are then below their bounds.
     instance = instance_of(10, (0, 3, 5), (0, 4, 3), (10**6, 3, 4), (10**6, 5, 2))
     task = task_of(instance, "improve", time_limit=1.0)
     state = RunState(instance, "improve")
@@ -132,7 +123,6 @@ def test_a_wrong_schedule_of_a_part_refuses_the_run() -> None:
     run_parts(parts, task, report, lambda _, own: own.schedule(begin, "svf"), run, prove=True)
     state.close()
     assert state.schedule is not None
-    assert state.schedule.starts == tuple(begin)
-    assert state.standing() == "refused"
+    assert (state.schedule.starts, state.standing()) == (tuple(begin), "refused")
     (reason,) = state.refused
     assert reason.startswith("liar: ")

@@ -1,13 +1,11 @@
 """How a command begins, and that no signal to stop is lost."""
 
-from __future__ import annotations
-
 import os
-import subprocess
 import sys
 
 import pytest
 
+from tests.commands import run_process
 from tests.kvopt.sweep_tools import ROOT, in_python
 
 #: Waits, and then runs the rest of its arguments in its own place.
@@ -38,22 +36,23 @@ except KeyboardInterrupt:
 def test_the_time_of_a_shell_before_the_command_does_not_count() -> None:
     """``sh -c "pip install ... && python solve.py ..."`` runs its last command in its own place."""
     solve = [sys.executable, "solve.py", "tiny_handover", "--policy", "svf", "--time-limit", "5"]
-    ended = subprocess.run(
-        [sys.executable, "-c", _IN_ITS_PLACE, *solve], cwd=ROOT, capture_output=True, text=True
-    )
+    ended = run_process(sys.executable, "-c", _IN_ITS_PLACE, *solve, cwd=ROOT)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.split()[-2:] == ["checker", "valid"]
 
 
 def test_without_docstrings() -> None:
     """Policies have no summaries then, and Pyomo, which needs its own, is loaded with them."""
-    ended = subprocess.run(
-        [sys.executable, "-OO", "solve.py", "tiny_handover", "--method", "highs:ilp", "--quiet"],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONOPTIMIZE": "2"},
-        capture_output=True,
-        text=True,
-    )
+    command = [
+        sys.executable,
+        "-OO",
+        "solve.py",
+        "tiny_handover",
+        "--method",
+        "highs:ilp",
+        "--quiet",
+    ]
+    ended = run_process(*command, cwd=ROOT, env=os.environ | {"PYTHONOPTIMIZE": "2"})
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.split()[-2:] == ["checker", "valid"]
 

@@ -1,11 +1,8 @@
 """The store: what is put in comes out, whoever else writes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import threading
@@ -34,7 +31,7 @@ from reports.nightly import __main__ as nightly
 from schedules.schedule_files import parse_schedule
 from serving.commands import capacity_command, rates_command
 from support.click_command import Command
-from tests.commands import run_command
+from tests.commands import run_command, run_process
 from tests.kvopt.sweep_tools import ROOT, Patch, store_runs
 from tests.reports.synthetic import record
 
@@ -78,17 +75,10 @@ HOSTILE = [
 
 
 @pytest.fixture
-def location(tmp_path: Path) -> str:
-    """Where an empty store can be."""
-    return str(tmp_path / "runs.sqlite")
-
-
-@pytest.fixture
-def store(location: str) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[Store]:
     """An empty store."""
-    opened = Store(location)
-    yield opened
-    opened.close()
+    with closing(Store(tmp_path / "runs.sqlite")) as opened:
+        yield opened
 
 
 def side_by_side(*works: Callable[[], object]) -> list[BaseException]:
@@ -138,22 +128,21 @@ def test_names_are_only_text(store: Store, text: str) -> None:
     store.put(named("other", instance=text, method=text, family=text, section=text, detail=text))
     rows = store.rows().set_index("key")
     assert len(rows) == 2
-    assert {rows.loc["other", name] for name in ("instance", "method", "family", "detail")} == {
-        text
-    }
+    for name in ("instance", "method", "family", "section", "detail"):
+        assert rows.loc["other", name] == text
 
 
 def test_text_and_numbers_that_no_database_holds(store: Store) -> None:
     """NUL, halves of surrogate pairs and endless integers are written down as far as possible."""
     store.put(named("odd", detail="a\0b \udcff", command=["\0", "\ud800"], lower_bound=10**30))
     row = store.rows().iloc[0]
-    assert row["detail"] == "a\\x00b \\udcff"
-    assert row["command"] == ["\\x00", "\\ud800"]
+    assert (row["detail"], row["command"]) == ("a\\x00b \\udcff", ["\\x00", "\\ud800"])
     assert row["lower_bound"] == 2**63 - 1
 
 
-def test_two_writers(location: str) -> None:
+def test_two_writers(tmp_path: Path) -> None:
     """Sweeps that write equal keys in opposite orders do not disturb each other."""
+    location = tmp_path / "runs.sqlite"
     runs = [named(f"key {k}", seed=k) for k in range(40)]
 
     def write(store: Store) -> None:
@@ -402,12 +391,8 @@ def test_a_sweep_on_a_read_only_disk(folder: Path) -> None:
         drop = "-dac_override,-dac_read_search"
         less = ["setpriv", "--bounding-set", drop] if os.geteuid() == 0 else []
         for given, code in (([], 0), ([instances[0]], 0), (instances, 6)):
-            result = subprocess.run(
-                [*less, *base, *given, "--export", export],
-                capture_output=True,
-                text=True,
-                timeout=60,
-            )
+            command = [*less, *base, *given, "--export", export]
+            result = run_process(*command)
             assert result.returncode == code, result.stderr
             assert Path(export).exists() is (code == 0)
             Path(export).unlink(missing_ok=True)

@@ -1,7 +1,5 @@
 """Schedules from outside: each is judged in a line, the better ones enter the registry."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

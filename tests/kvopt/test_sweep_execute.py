@@ -1,7 +1,5 @@
 """One run and its judgement: clocks, limits, what is trusted and what is not."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +31,7 @@ def test_a_policy() -> None:
     assert (record.status, record.ending, record.tel) == ("optimal", "finished", 6)
     assert finished.schedule is not None
     assert finished.schedule.starts == (0, 3)
-    assert finished.schedule.provenance["code"] == record.code
-    assert finished.schedule.tel == 6
+    assert (finished.schedule.provenance["code"], finished.schedule.tel) == (record.code, 6)
     assert finished.instance == PAIR
 
 
@@ -84,11 +81,9 @@ def test_a_file_of_ones_own_sets_no_clock(tmp_path: Path) -> None:
 
 def test_what_was_sent_before_a_crash_is_kept(tmp_path: Path) -> None:
     """A schedule that was checked stands; how the process ended stands beside it."""
+    body = "report('schedule', starts=[0, 4])\nreport('bound', value=3, source='mine')\n"
     method = own_method(
-        tmp_path,
-        "report('schedule', starts=[0, 4])\nreport('bound', value=3, source='mine')\n"
-        "os.kill(os.getpid(), signal.SIGKILL)",
-        "import os, signal",
+        tmp_path, body + "os.kill(os.getpid(), signal.SIGKILL)", "import os, signal"
     )
     record = execute(_task(method)).record
     assert (record.status, record.ending, record.tel) == ("feasible", "crashed", 7)

@@ -1,7 +1,5 @@
 """A sweep that is killed, interrupted, or shares or fills its disk loses and repeats nothing."""
 
-from __future__ import annotations
-
 import random
 import signal
 import sqlite3

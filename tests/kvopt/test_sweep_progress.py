@@ -1,7 +1,5 @@
 """What a sweep shows: one line on a terminal from two seconds on; nothing elsewhere or quiet."""
 
-from __future__ import annotations
-
 import io
 import time
 
@@ -40,10 +38,8 @@ def test_silence(stream: io.StringIO, quiet: bool, early: bool, monkeypatch: Pat
 
 @pytest.mark.usefixtures("at_once")
 def test_what_runs_now_and_its_gap() -> None:
-    """One line, rewritten: while nothing has finished, too; (2 - 1) / 2 = 50 %.
-
-    What has finished is named no more, and counted, the most frequent status first.
-    """
+    """One line, rewritten: while nothing has finished, too; (2 - 1) / 2 = 50 %."""
+    # What has finished is named no more, and counted, the most frequent status first.
     stream = Screen()
     one = Instance("[red]one", 2, (Request(0, 0, 1, 1),))
     task = task_of(one, "svf")

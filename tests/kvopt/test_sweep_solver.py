@@ -1,9 +1,4 @@
-"""``search:sweep`` as a method: certificates with its bounds, limits, and whose witness it is.
-
-The engine runs in this process with prices on memory alone, which need no engine here.
-"""
-
-from __future__ import annotations
+"""``search:sweep`` as a method: certificates with its bounds, limits, and whose witness it is."""
 
 import json
 import random
@@ -124,7 +119,7 @@ def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: Patch) -> No
         assert events[-1].outcome == "limit"
 
 
-def test_too_many_requests_or_rounds_are_told(monkeypatch: Patch) -> None:
+def test_too_many_requests_rounds_or_patterns_are_told(monkeypatch: Patch) -> None:
     """More than 10,000 requests, or an arrival at 10¹²: one line, and no bound."""
     many, late = instance_of(9, *[(0, 1, 1)] * 10_001), instance_of(9, (10**12, 1, 1))
     monkeypatch.setattr(search, "fits", lambda *_: True)
@@ -132,10 +127,8 @@ def test_too_many_requests_or_rounds_are_told(monkeypatch: Patch) -> None:
         events = _events(monkeypatch, instance)
         assert not list(bounds_of(events))
         assert any(isinstance(each, Note) and text in each.text for each in events)
-
-
-def test_too_many_patterns_are_told_first(monkeypatch: Patch) -> None:
-    """Where those of one time are few enough, but not those of all: one line, and nothing else."""
+    # Patterns of one time are few enough, but not those of all: one line, and nothing else.
+    monkeypatch.undo()
     note, done = _events(monkeypatch, uniform.generate(n=400), patterns=True)
     assert isinstance(note, Note)
     assert "too many configurations" in note.text
@@ -191,9 +184,8 @@ def test_every_certificate_proves_its_bound(
     """Prices are limited by no start windows, which a sweep could not name."""
     instance = Instance("few", memory, tuple(Request(i, *each) for i, each in enumerate(requests)))
     known = run_policy(policies()["svf"], instance)
-    job = search_job(
-        backward, backward.SweepOptions(), instance, 30.0, list(known.starts), known.tel
-    )
+    options, starts = backward.SweepOptions(), list(known.starts)
+    job = search_job(backward, options, instance, 30.0, starts, known.tel)
     events: list[Event] = []
     search.solve(job, EventReport(events.append))
     optimum = brute_force_optimum(instance)

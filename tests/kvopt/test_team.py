@@ -1,7 +1,5 @@
 """Jobs side by side: events of all, more jobs on demand, what they tell one another, one end."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Progress of a run: at most one line a second in a pipe, one line on a terminal."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os
@@ -10,6 +8,7 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,32 +20,22 @@ from kvopt.runs.state import RunState
 from kvopt.runs.supervise import RunSnapshot
 from schedules import make_schedule
 from support.progress import count_progress, show_progress
+from tests.commands import run_process
 from tests.kvopt.sweep_tools import ROOT, Screen
 
 #: One fits at a time, so TEL is 1 + 2 + 3 = 6 at best.
 THREE = Instance("three", 2, tuple(Request(i, 0, 1, 1) for i in range(3)))
 
 
-class _Clock:
-    """A clock that stands still until it is put forward."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def monotonic(self) -> float:
-        """Return the time that was set."""
-        return self.now
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
-    """The clock of what is printed."""
-    found = _Clock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The clock of what is printed, which stands still until it is put forward."""
+    found = SimpleNamespace(now=100.0, monotonic=lambda: found.now)
     monkeypatch.setattr(kvopt.run_progress, "time", found)
     return found
 
 
-def _run(stream: io.StringIO, clock: _Clock) -> None:
+def _run(stream: io.StringIO, clock: SimpleNamespace) -> None:
     """Show four schedules within a second, one after two, and a bound with the end."""
     lines, state = ProgressLines(stream, clock.now, quiet=False), RunState(THREE, "m")
     for seconds, tel in ((0.1, 12), (0.3, 11), (0.5, 10), (0.9, 9), (1.0, 9), (2.0, 8), (2.2, 7)):
@@ -58,7 +47,7 @@ def _run(stream: io.StringIO, clock: _Clock) -> None:
     lines(RunSnapshot(state, ended=True))
 
 
-def test_one_line_a_second_in_a_pipe_and_the_last_state_in_any_case(clock: _Clock) -> None:
+def test_one_line_a_second_in_a_pipe_and_the_last_state_in_any_case(clock: SimpleNamespace) -> None:
     """The first at once; what comes within a second is merged; at the end what was not shown."""
     stream = io.StringIO()
     _run(stream, clock)
@@ -70,7 +59,7 @@ def test_one_line_a_second_in_a_pipe_and_the_last_state_in_any_case(clock: _Cloc
     assert shown == [["0.1", "12", "-"], ["2.0", "8", "-"], ["2.2", "7", "6"]]
 
 
-def test_one_line_on_a_terminal_is_rewritten(clock: _Clock) -> None:
+def test_one_line_on_a_terminal_is_rewritten(clock: SimpleNamespace) -> None:
     """Beside the header there is one line, which ends as it was at last, whole and covered."""
     screen = Screen()
     _run(screen, clock)
@@ -82,7 +71,7 @@ def test_one_line_on_a_terminal_is_rewritten(clock: _Clock) -> None:
     assert all(len(after) >= len(before.rstrip()) for before, after in pairwise(states))
 
 
-def test_without_news_a_pipe_gets_a_line_every_five_seconds(clock: _Clock) -> None:
+def test_without_news_a_pipe_gets_a_line_every_five_seconds(clock: SimpleNamespace) -> None:
     """On a terminal the seconds go on."""
     stream, screen = io.StringIO(), Screen()
     for each in (stream, screen):
@@ -97,7 +86,7 @@ def test_without_news_a_pipe_gets_a_line_every_five_seconds(clock: _Clock) -> No
     assert len(set(screen.getvalue().split("\r")[1:])) == 12
 
 
-def test_quiet_shows_nothing(clock: _Clock) -> None:
+def test_quiet_shows_nothing(clock: SimpleNamespace) -> None:
     """Neither schedules nor compiling."""
     stream, state = io.StringIO(), RunState(THREE, "m")
     state.offer(make_schedule(THREE, [0, 1, 3], "m"), "m")
@@ -155,7 +144,7 @@ def test_a_real_terminal_and_a_real_pipe(small: Path) -> None:
     head = next(i for i, row in enumerate(rows) if "incumbent" in row)
     assert rows[head + 1].startswith("\r")
     assert rows[head + 2].startswith("instance ")
-    piped = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    piped = run_process(*command, check=True).stdout
     lines = piped.splitlines()
     between = lines[2 : next(i for i, line in enumerate(lines) if line.startswith("instance "))]
     assert "\r" not in piped

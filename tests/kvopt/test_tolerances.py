@@ -1,7 +1,5 @@
 """What MIP solvers say is believed while their tolerances stay below a token, and no further."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import replace
@@ -71,14 +69,9 @@ def test_no_bound_above_the_optimum_after_a_restart() -> None:
 
 
 def test_no_bound_above_the_optimum_with_many_tokens() -> None:
-    """Whatever the formulation, the bound stays at or below brute force, and schedules hold.
-
-    M = 10^9: HiGHS' prices prove −2 of the last one, which no certificate may state.
-    """
-    relaxed = [
-        f"{name.removesuffix(')')}{',' if '(' in name else '('}relaxed=yes)" for name in MIPS
-    ]
-    names = [*MIPS, *relaxed]
+    """Whatever the formulation, the bound stays at or below brute force, and schedules hold."""
+    # M = 10^9: HiGHS' prices prove −2 of the last one, which no certificate may state.
+    names = [*MIPS, *(f"{name}(relaxed=yes)".replace(")(", ",") for name in MIPS)]
     pairs = [(instance, name) for instance in (*LARGE.values(), *NEAR, BAD) for name in names]
     for (instance, name), answer in zip(pairs, solve_batch(pairs, poor_start=True), strict=True):
         optimum = brute_force_optimum(instance)
@@ -99,12 +92,10 @@ def test_no_objective_of_a_relaxation_where_a_tolerance_is_a_token() -> None:
 
 
 def test_rows_by_hand() -> None:
-    """Prompts 3 and 4, outputs 2 and 1, M = 9: R is 5 + 5 for ``ilp``.
-
-    At time 2 the first holds 5 if it started at 0 and 4 if at 1: only the larger one counts, with
-    the 5 of the second.  In ``ilp-sparse`` the balance of tokens at time 3 has the starts' 4 or
-    −6 and 5 or −6, so 6 + 6, the two token counts of up to M + 1 and 2 running: 12 + 20 + 2 = 34.
-    """
+    """Prompts 3 and 4, outputs 2 and 1, M = 9: R is 5 + 5 for ``ilp``."""
+    # At time 2 the first holds 5 if it started at 0 and 4 if at 1: only the larger one counts, with
+    # the 5 of the second.  In ``ilp-sparse`` the balance of tokens at time 3 has the starts' 4 or
+    # −6 and 5 or −6, so 6 + 6, the two token counts of up to M + 1 and 2 running: 12 + 20 + 2 = 34.
     instance = instance_of(9, (0, 3, 2), (0, 4, 1))
     windows = Windows((0, 0), (2, 2), 4)
     expected = {"ilp": 10, "ilp-sparse": 34}
@@ -193,10 +184,8 @@ def test_words_of_a_covered_solver_are_passed_on() -> None:
     ("activity", "tolerance"), [(1e6, 1e-6), (math.inf, 1e-6), (1.0, math.inf)]
 )
 def test_words_of_others_are_notes(activity: float, tolerance: float) -> None:
-    """Beyond, a bound is not sent, and in a schedule that overflows each waits until it fits.
-
-    4 tokens at time 1 and 4 at time 2 are a schedule that holds, which is passed on.
-    """
+    """Beyond, a bound is not sent, and in a schedule that overflows each waits until it fits."""
+    # 4 tokens at time 1 and 4 at time 2 are a schedule that holds, which is passed on.
     instance = instance_of(5, (0, 3, 1), (0, 3, 1))
     for starts, sent in (([0, 0], [0, 1]), ([1, 0], [1, 0])):
         told = _sent(instance, activity, tolerance, starts)

@@ -1,7 +1,5 @@
 """Traces go straight into the commands, the API and suites, by the same options everywhere."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -22,12 +20,13 @@ from serving.traces import TraceError, TraceOptions
 from serving.traces.read_trace import read_trace
 from serving.traces.trace_options import TraceOptionError
 from tests.kvopt.conftest import Refused
+from tests.kvopt.sweep_tools import Capture, Patch
 from tests.serving.traces.cases import BY_NAME
 
 VIDUR, BURST = BY_NAME["vidur.csv"].path, BY_NAME["burstgpt.csv"].path
 
 
-def test_solve_takes_a_trace(capsys: pytest.CaptureFixture[str], refused: Refused) -> None:
+def test_solve_takes_a_trace(capsys: Capture, refused: Refused) -> None:
     """In rounds: 0, 211 (105.5 s of half a second), so both run at once: 18 + 5 rounds."""
     arguments = [str(BURST), "--memory", "100", "--round-seconds", "0.5", "--method", "svf"]
     assert solve(arguments) == 0
@@ -42,7 +41,7 @@ def test_solve_takes_a_trace(capsys: pytest.CaptureFixture[str], refused: Refuse
 
 @pytest.mark.slow("walks")
 def test_a_file_that_hides_an_instance_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: Patch, capsys: Capture
 ) -> None:
     """By every command that takes a name: the file of one's own is run, and one line says so."""
     monkeypatch.chdir(tmp_path)
@@ -80,20 +79,15 @@ def test_the_api_refuses_in_one_line() -> None:
         kvopt.read("tiny_handover", memory=3)
 
 
-def test_a_sweep_runs_traces(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: Refused
-) -> None:
+def test_a_sweep_runs_traces(tmp_path: Path, capsys: Capture, refused: Refused) -> None:
     """Two by one command, and beside instances, which take no options."""
     store = tmp_path / "runs.sqlite"
     arguments = ["--methods", "svf", "--store", str(store)]
     asked = ["--memory", "100", "--round-seconds", "1"]
     assert evaluate([str(VIDUR), str(BURST), "tiny_handover", *asked, *arguments]) == 0
     assert "the request failed" in capsys.readouterr().err
-    assert set(read_rows(store)["instance"]) == {
-        "vidur_m100_round1",
-        "burstgpt_m100_round1",
-        "tiny_handover",
-    }
+    names = {"vidur_m100_round1", "burstgpt_m100_round1", "tiny_handover"}
+    assert set(read_rows(store)["instance"]) == names
     told = refused(evaluate, "tiny_handover", *asked, *arguments)
     assert "memory, round_seconds: goes with a trace, found none; instances/tiny/handover" in told
     assert "a trace states no memory" in refused(evaluate, VIDUR, *arguments)
@@ -109,10 +103,8 @@ def test_a_suite_names_traces(tmp_path: Path) -> None:
         '  { trace = "./some.csv", memory = 100, limit = 2, window = [0, 9], rate = 2 },\n]\n'
     )
     loaded = [load(source) for source in read_suite(suite).sections[0].sources]
-    options = [
-        TraceOptions(memory=100, round_seconds=1.0),
-        TraceOptions(memory=100, limit=2, window=(0, 9), rate=2),
-    ]
+    second = TraceOptions(memory=100, limit=2, window=(0, 9), rate=2)
+    options = [TraceOptions(memory=100, round_seconds=1.0), second]
     for found, wanted in zip(loaded, options, strict=True):
         assert found.fault == ""
         assert found.instance == read_trace(tmp_path / "some.csv", wanted)[0]
@@ -165,7 +157,7 @@ FILES = {
 @pytest.mark.parametrize("spelled", ["{}", "./{}"])
 @pytest.mark.parametrize("file", FILES)
 def test_a_fault_names_the_file_once(
-    file: str, spelled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
+    file: str, spelled: str, tmp_path: Path, monkeypatch: Patch, refused: Refused
 ) -> None:
     """By its whole path in a sweep, whose rows have that, and as it was given else."""
     text, expected = FILES[file]

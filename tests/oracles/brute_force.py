@@ -1,7 +1,5 @@
 """The optimum by trying start rounds: no cut, no dominance, no horizon, no code of the project."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import permutations
 

@@ -5,8 +5,6 @@ base may hold any number of a kind, but a strict kind once; at a time no more of
 than there are requests.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -19,12 +17,11 @@ Running = tuple[int, int]
 Base = tuple[Running, ...]
 
 
+Numbers = Sequence[int]
+
+
 def least_proved(
-    instance: Instance,
-    prices: Sequence[int],
-    unit: int,
-    multipliers: Sequence[int],
-    strict: Sequence[int],
+    instance: Instance, prices: Numbers, unit: int, multipliers: Numbers, strict: Numbers
 ) -> tuple[int, list[int]]:
     """Return the largest value that a sweep under prices on memory proves, at least 0.
 

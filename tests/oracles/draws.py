@@ -1,7 +1,5 @@
 """Instances for tests: of rows, drawn by hypothesis, or by seeds where models have disagreed."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -85,10 +83,8 @@ def predicted(draw: st.DrawFn, max_requests: int = 9, max_memory: int = 20) -> I
         upper = max(outputs) + draw(st.integers(0, 5))
         return with_intervals(instance, [(lower, upper)] * len(outputs))
     beyond = st.one_of(st.integers(0, 8), st.just(30))
-    return with_intervals(
-        instance,
-        [(draw(st.integers(1, output)), output + draw(beyond)) for output in outputs],
-    )
+    ends = [(draw(st.integers(1, output)), output + draw(beyond)) for output in outputs]
+    return with_intervals(instance, ends)
 
 
 def with_intervals(instance: Instance, intervals: list[tuple[int, int]]) -> Instance:

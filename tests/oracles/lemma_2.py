@@ -1,7 +1,5 @@
 """The ratio of A_min to H-SF that chen2025 Lemma 2 states, by its sums."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ time goes up; the tokens go up by one, or fall back to what was kept; all o toke
 end and not before.  The last rule adds up what all requests hold at each time.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import Any, NamedTuple
 
@@ -94,11 +92,8 @@ def _overfull(
         for time, made in (each for run in runs for each in run):
             held[time] += prompt + made
             whose[time].add(i)
-    return [
-        (time, 2, tuple(sorted(whose[time])), tokens)
-        for time, tokens in held.items()
-        if tokens > memory
-    ]
+    over = {time: tokens for time, tokens in held.items() if tokens > memory}
+    return [(time, 2, tuple(sorted(whose[time])), tokens) for time, tokens in over.items()]
 
 
 def _honest(document: dict[str, Any], latency: int, keeps: bool) -> bool:

@@ -1,7 +1,5 @@
 """Look-ahead rows, literally: fractions, every round of every start, no code of the project."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil

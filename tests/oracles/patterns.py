@@ -1,7 +1,5 @@
 """Decide from the definition of ``running_states`` whether states are a pattern."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -12,8 +12,6 @@ An idle worker runs no rounds; in the transcription one round without requests s
 Nothing of the simulator is used, nor of the checker.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -173,17 +171,13 @@ class _Clock:
         for i, begin, kept, tokens in self.runs:
             runs[i].append((self.number_of[begin], kept, tokens))
         prompts = [request.prompt for request in self.instance.requests]
-        completions = [
-            self.end_of[self.schedule.starts[i] + request.output - 1]
-            for i, request in enumerate(self.instance.requests)
-        ]
+        outputs = [request.output for request in self.instance.requests]
+        lasts = [p + o - 1 for p, o in zip(self.schedule.starts, outputs, strict=True)]
         return Literal(
             starts=[each[-1][0] - each[-1][1] for each in runs],
-            attempts=[
-                [(begin - kept, tokens) for begin, kept, tokens in each[:-1]] for each in runs
-            ],
+            attempts=[[(begin - kept, made) for begin, kept, made in each[:-1]] for each in runs],
             kept=[[kept for _, kept, _ in each] for each in runs],
             begins=self.late,
-            completions=completions,
+            completions=[self.end_of[last] for last in lasts],
             chunks=[[[prompts[i] + kept] for _, kept, _ in each] for i, each in enumerate(runs)],
         )

@@ -8,8 +8,6 @@ with or without the tokens that they made; the worker runs or is idle until the 
 Idling for any other time only delays what follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
@@ -18,6 +16,8 @@ from typing import NamedTuple
 from tests.oracles.real_time import duration
 
 Coefficients = tuple[int, int, int, int, int]
+#: Arrival (ns), prompt and output (tokens) of each.
+Requests = list[tuple[int, int, int]]
 
 
 class _At(NamedTuple):
@@ -58,17 +58,14 @@ class Moves(NamedTuple):
 
 
 def least_total_latency(
-    requests: list[tuple[int, int, int]],
-    memory: int,
-    coefficients: Coefficients,
-    moves: Moves | None = None,
+    requests: Requests, memory: int, coefficients: Coefficients, moves: Moves | None = None
 ) -> int:
     """Return the least Σ (completion − arrival) of (arrival, prompt, output), in nanoseconds."""
     return _Search(requests, memory, coefficients, moves or Moves()).run()
 
 
 def best_goodput(
-    requests: list[tuple[int, int, int]],
+    requests: Requests,
     memory: int,
     coefficients: Coefficients,
     limits: Limits,
@@ -90,11 +87,7 @@ def best_goodput(
 
 class _Search:
     def __init__(
-        self,
-        requests: list[tuple[int, int, int]],
-        memory: int,
-        coefficients: Coefficients,
-        moves: Moves,
+        self, requests: Requests, memory: int, coefficients: Coefficients, moves: Moves
     ) -> None:
         self.requests, self.memory = requests, memory
         self.coefficients, self.moves = coefficients, moves

@@ -4,8 +4,6 @@ Written from the docstrings of ``vllm-v1``, ``sglang-ratio`` and ``alpha-beta`` 
 fractions; nothing of the policies or the simulator is used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,7 +24,7 @@ class TooLongError(Exception):
     """A random run has not finished within ``MOST_DECISIONS``."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     """A request on its way."""
 
@@ -262,9 +260,12 @@ class _Sglang(Serving):
         self.ratio = self.first
         self.full = False
         self.draws: dict[int, float] = {}
+        self.prefilled = 0
+        self.stamps: dict[int, int] = {}
 
     def arrive(self, job: Job) -> None:
         self.draws[job.position] = self.draw() if self.order == "random" else 0.0
+        self.stamps[job.position] = self.prefilled
         self.queue.append(job)
 
     def completed(self) -> None:
@@ -277,9 +278,15 @@ class _Sglang(Serving):
         keys: dict[str, Callable[[Job], float]] = {
             "fcfs": lambda job: self.draws[job.position],
             "lof": lambda job: -self.max_new[job.position],
-            "spf": lambda job: job.prompt + job.made,
+            "shortest-prefill-first": lambda job: max(1, job.prompt + job.made),
             "random": lambda job: self.draws[job.position],
         }
+        if self.order == "hrrn":
+            waited = {job: self.prefilled - self.stamps[job.position] for job in self.queue}
+            return sorted(
+                self.queue,
+                key=lambda x: (x.prompt > 0, -Fraction(waited[x], x.prompt or 1), str(x.position)),
+            )
         return sorted(self.queue, key=keys[self.order])
 
     def to_come(self, job: Job) -> int:
@@ -289,17 +296,32 @@ class _Sglang(Serving):
         left = self.most
         for job in self.running:
             if not job.decodes:
-                job.chunk = min(job.whole - job.computed, left)
+                rest = job.whole - job.computed
+                job.chunk = min(rest, left - self._shorter(rest))
                 left -= job.chunk
+        self._serve(left)
+        self.prefilled += sum(job.chunk for job in self.running if not job.decodes)
+        return True
+
+    def _shorter(self, rest: int) -> int:
+        """Return the tokens that prompts below the rest of the one on its way are to get."""
+        found = 0
+        if self.order == "shortest-prefill-first":
+            for tokens in sorted(max(1, job.prompt + job.made) for job in self.queue):
+                if tokens >= rest or found + tokens > self.most - 1:
+                    break
+                found += tokens
+        return found
+
+    def _serve(self, left: int) -> None:
         if self._retract():
-            return True
+            return
         decoding = [job for job in self.running if job.decodes]
         on_their_way = [job for job in self.running if not job.decodes]
         if not self.full or on_their_way:
             self._admit(left)
         if decoding:
             self.ratio = max(self.ratio - self.step, self.last)
-        return True
 
     def _retract(self) -> bool:
         retracted = False
@@ -336,6 +358,8 @@ class _Sglang(Serving):
             if left == 0:
                 return
             whole = job.prompt + job.made
+            if left < whole and any(x.computed + x.chunk < x.whole for x in self.running):
+                return
             held_next = sum(other.held_next for other in self.running)
             if charged + whole + self.to_come(job) > self.memory or (
                 held_next + whole + 1 > self.memory

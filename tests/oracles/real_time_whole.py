@@ -4,23 +4,22 @@ None of our code is used.  Prompts are prefilled whole and nothing is evicted; a
 and pause while it holds memory, and the worker may be idle.  Each fits into the memory alone.
 """
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
 
 from tests.oracles.real_time import duration
+from tests.oracles.real_time_brute_force import Coefficients, Requests
 
-Coefficients = tuple[int, int, int, int, int]
 #: About those of Llama 2 70B on two A100: a prompt of 200 tokens takes as long as a round's base.
 STAGGERED: Coefficients = (54_300_000_000, 270_000_000, 0, 80_000_000, 400_000)
 #: How many tokens each request has made.
 _Made = tuple[int, ...]
+_Level = dict[_Made, list[tuple[int, int]]]
 
 
 def staggered(
     rng: random.Random, n: int, prompt: int = 0, load: float | None = None
-) -> tuple[list[tuple[int, int, int]], int]:
+) -> tuple[Requests, int]:
     """Draw requests (arrival in nanoseconds, prompt, output) and the memory for half or all.
 
     Prompts are about so long, or for 0 long or short.  The load is how many requests would be in
@@ -39,11 +38,7 @@ def staggered(
 
 
 def least_latency_whole(
-    requests: list[tuple[int, int, int]],
-    memory: int,
-    coefficients: Coefficients,
-    *,
-    engine: bool = False,
+    requests: Requests, memory: int, coefficients: Coefficients, *, engine: bool = False
 ) -> int:
     """Return the least Σ (completion − arrival) of (arrival, prompt, output), in nanoseconds.
 
@@ -54,31 +49,22 @@ def least_latency_whole(
 
 class _Program:
     def __init__(
-        self,
-        requests: list[tuple[int, int, int]],
-        memory: int,
-        coefficients: Coefficients,
-        engine: bool,
+        self, requests: Requests, memory: int, coefficients: Coefficients, engine: bool
     ) -> None:
         self.requests, self.memory, self.coefficients = requests, memory, coefficients
         self.engine = engine
         # What each still takes alone, by the tokens that it has made.
-        self.left = [
-            [
-                sum(self._time([(i, made)]) for made in range(before, output))
-                for before in range(output + 1)
-            ]
-            for i, (_, _, output) in enumerate(requests)
-        ]
+        self.left = []
+        for i, (_, _, output) in enumerate(requests):
+            steps = [self._time([(i, made)]) for made in range(output)]
+            self.left.append([sum(steps[before:]) for before in range(output + 1)])
 
     def run(self) -> int:
         first = min(arrival for arrival, _, _ in self.requests)
         self.best = self._one_after_another(first)
         begin = (0,) * len(self.requests)
         #: By what is made: time and latencies of all that is complete, none worse in both.
-        levels: list[dict[_Made, list[tuple[int, int]]]] = [
-            {} for _ in range(sum(output for _, _, output in self.requests) + 1)
-        ]
+        levels: list[_Level] = [{} for _ in range(sum(o for _, _, o in self.requests) + 1)]
         levels[0][begin] = [(first, 0)]
         for number, level in enumerate(levels):
             for made, reached in level.items():
@@ -86,12 +72,7 @@ class _Program:
             levels[number] = {}
         return self.best
 
-    def _expand(
-        self,
-        made: _Made,
-        reached: list[tuple[int, int]],
-        levels: list[dict[_Made, list[tuple[int, int]]]],
-    ) -> None:
+    def _expand(self, made: _Made, reached: list[tuple[int, int]], levels: list[_Level]) -> None:
         open_ = [i for i, (_, _, output) in enumerate(self.requests) if made[i] < output]
         for size in range(1, len(open_) + 1):
             for batch in combinations(open_, size):
@@ -106,9 +87,7 @@ class _Program:
                     cost = paid + sum(end - self.requests[i][0] for i in done)
                     self._reach(after, end, cost, levels[sum(after)])
 
-    def _reach(
-        self, made: _Made, now: int, paid: int, level: dict[_Made, list[tuple[int, int]]]
-    ) -> None:
+    def _reach(self, made: _Made, now: int, paid: int, level: _Level) -> None:
         rest = [
             max(now, arrival) - arrival + self.left[i][made[i]]
             for i, (arrival, _, output) in enumerate(self.requests)

@@ -15,7 +15,7 @@ import pytest
 from reports.build import build_report, make_report
 from reports.figures.parameter import parameter_figure
 from reports.paper_exports import csv_table, latex, latex_table
-from reports.parameter_curves import by_family, curves
+from reports.parameter_curves import panels
 from reports.per_instance import spread
 from reports.report_folder import MARKER
 from reports.stored_results import Results
@@ -155,7 +155,7 @@ def test_boards_show_means_with_their_spread() -> None:
 
 
 def test_a_parameter_has_a_curve() -> None:
-    """By family of one policy; the default, which no text has, is a point; two values are none."""
+    """A panel a family; the default, which no text has, is a point; two values are none."""
     own = {"own_name": "mine", "told": "with predictions"}
     runs = []
     for beta, tels in ((0, (200, 400)), (1, (100, 100)), (2, (400, 400))):
@@ -165,13 +165,14 @@ def test_a_parameter_has_a_curve() -> None:
             runs += _swept(text, *tels, family=family, known_optimum=100, called=called, **own)
     runs += _swept("alpha-beta(alpha=0.1)", 100) + _swept("alpha-beta(alpha=0.2)", 100)
     found = measured_of(*runs)  # type: ignore[arg-type]
-    (curve,) = curves(found)
-    assert (curve.parameter, curve.method) == ("beta", "mine")
-    assert curve.points["value"].tolist() == [0, 1, 2]
-    assert curve.points["gap"].tolist() == pytest.approx([0.625, 0, 0.75])
-    assert curve.points["spread"].tolist() == pytest.approx([0.25 / 2**0.5, 0, 0])
-    assert list(by_family(found, curve)) == ["chat", "uniform"]
-    drawn = parameter_figure(found)
+    first, second = panels(found)
+    assert [(each.family, each.parameter) for each in (first, second)] == [
+        ("chat", "beta"),
+        ("uniform", "beta"),
+    ]
+    assert first.points("gap_low")["mine"].to_dict() == pytest.approx({0: 0.625, 1: 0, 2: 0.75})
+    assert first.spreads()["mine"].tolist() == pytest.approx([0.25 / 2**0.5, 0, 0])
+    drawn = parameter_figure([first, second])
     assert drawn is not None
     assert {"beta", "mine", "chat", "uniform"} <= set(texts_of(drawn.svg))
 
@@ -186,13 +187,12 @@ def test_policies_with_one_parameter_share_a_panel() -> None:
     ]
     runs += _swept("a-min with bins(width=5)", 900, family="chat")
     found = measured_of(*runs)  # type: ignore[arg-type]
-    assert [(each.parameter, each.method) for each in curves(found)] == [
-        ("bins: width", "a-max with bins(width)"),
-        ("bins: width", "a-min with bins(width)"),
-    ]
+    (panel,) = panels(found)
+    assert (panel.family, panel.parameter) == ("uniform", "bins(width)")
     # UB is 105: gaps of 0, 5/110 and 15/120; the instance that one value was run on is in none.
-    assert curves(found)[0].points["gap"].tolist() == pytest.approx([0, 5 / 110, 15 / 120])
-    assert parameter_figure(measured_of(record())) is None
+    assert panel.points("gap_low")["a-max"].tolist() == pytest.approx([0, 5 / 110, 15 / 120])
+    assert panel.points("gap_low").columns.tolist() == ["a-max", "a-min"]
+    assert parameter_figure(panels(measured_of(record()))) is None
 
 
 def test_a_picture_that_fails_leaves_the_report(

@@ -1,7 +1,5 @@
 """Random schedules for tests of the checker: possible ones with evictions, and damaged ones."""
 
-from __future__ import annotations
-
 import copy
 import random
 from typing import Any

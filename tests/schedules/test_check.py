@@ -1,7 +1,5 @@
 """The checker by hand; ``test_check_attack`` holds it against a second one on drawn schedules."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from typing import Any
@@ -34,8 +32,7 @@ def test_a_valid_schedule_is_summarised() -> None:
     # Times 1, 2, 3 hold 3 + 0, 4 + 2, 5 + 3 = 8 = M.  TEL = 3 + (1 + 2) = 6.
     verdict = judged(PAIR, [0, 1])
     assert verdict.valid
-    assert verdict.kind == "valid"
-    assert verdict.exit_code == 0
+    assert (verdict.kind, verdict.exit_code) == ("valid", 0)
     assert str(verdict) == "valid: instance 'made', n=2, TEL 6"
     assert (verdict.time, verdict.tokens, verdict.request_ids) == (None, None, ())
 
@@ -44,8 +41,7 @@ def test_memory_one_token_short_is_refused_at_the_exact_time() -> None:
     """With M = 7 the same starts overflow at time 3, and the verdict says who was active."""
     # Times 1, 2 hold 3 and 6 tokens, time 3 holds 5 + 3 = 8 > 7.
     verdict = judged(dataclasses.replace(PAIR, memory=7), [0, 1])
-    assert verdict.kind == "infeasible"
-    assert verdict.exit_code == 21
+    assert (verdict.kind, verdict.exit_code) == ("infeasible", 21)
     assert (verdict.time, verdict.tokens, verdict.request_ids) == (3, 8, (0, 1))
     assert verdict.reason == ("at time 3 8 tokens are held, memory is 7; active request ids: 0, 1")
 
@@ -63,13 +59,7 @@ def test_memory_one_token_short_is_refused_at_the_exact_time() -> None:
         (10, [(3, 1, 4)], [2], None, "id 0 starts at round 2, before its arrival at round 3"),
         (10, [(3, 1, 4)], [9], [[(2, 1)]], "starts at round 2, before its arrival"),
         # The attempt (0, 2) of request 1 holds 4, 5 at times 1, 2; request 0 holds 3, 4 there.
-        (
-            6,
-            [(0, 2, 3), (0, 3, 3)],
-            [0, 3],
-            [[], [(0, 2)]],
-            "time 1 7 tokens are held, memory is 6",
-        ),
+        (6, [(0, 2, 3), (0, 3, 3)], [0, 3], [[], [(0, 2)]], "time 1 7 tokens are held, memory is"),
         # Request 0 holds 3, 4, 5 at 3, 4, 5, after the attempt; request 1 holds 4, 5, 6 after it.
         (6, [(0, 2, 3), (0, 3, 3)], [2, 5], [[], [(0, 2)]], ""),
         # Attempts of one request may not overlap, nor may its last run begin before they end.
@@ -238,15 +228,8 @@ def test_a_known_optimum_says_nothing_of_kept_tokens() -> None:
     """A schedule that keeps tokens may be below it, and does not prove it wrong."""
     # Request 1 makes its tokens at times 1, 2; request 2 at 1 and, after an eviction, at 3; request
     # 0 at 4, 5; request 3 at 4 and 6: latencies 5 - 1, 2, 3 and 6 - 1, at most 2 tokens at a time.
-    instance = instance_of(
-        2,
-        (1, 0, 2),
-        (0, 0, 2),
-        (0, 0, 2),
-        (1, 0, 2),
-        known_optimum=18,
-        known_optimum_reason="tried",
-    )
+    rows = [(1, 0, 2), (0, 0, 2), (0, 0, 2), (1, 0, 2)]
+    instance = instance_of(2, *rows, known_optimum=18, known_optimum_reason="tried")
     schedule = run_policy(policies()["vllm-v1"], instance)
     assert (schedule.tel, brute_force_optimum(instance)) == (14, 18)
     verdict = check_schedule(instance, schedule)
@@ -281,16 +264,9 @@ def test_a_million_requests_take_seconds() -> None:
     small = Instance(name="big", memory=8, requests=(request,))
     instance = Instance.__new__(Instance)
     instance.__dict__.update(small.__dict__, requests=(request,) * n, sha256="a" * 64)
-    schedule = Schedule(
-        instance="big",
-        instance_sha256="a" * 64,
-        method="test",
-        starts=tuple(range(0, 5 * n, 5)),
-        # The k-th request completes at 5k + 5: the sum over k < n is 5n(n + 1)/2.
-        tel=5 * n * (n + 1) // 2,
-        lower_bound=None,
-        status="feasible",
-    )
+    # The k-th request completes at 5k + 5: the sum over k < n is 5n(n + 1)/2.
+    starts, tel = tuple(range(0, 5 * n, 5)), 5 * n * (n + 1) // 2
+    schedule = Schedule("big", "a" * 64, "test", starts, tel, None, "feasible")
     # Of this process alone: others may be at work next to it.
     began = time.process_time()
     assert check_schedule(instance, schedule).valid

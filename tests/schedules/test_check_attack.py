@@ -1,7 +1,5 @@
 """The checker under attack: random and damaged schedules, judged once more token by token."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """The checker as a command: exit codes, one line, no traceback."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess
@@ -13,6 +11,7 @@ import pytest
 from instances import Instance, Request, write_instance
 from schedules import Schedule, make_schedule, write_schedule
 from schedules.check_command import main
+from tests.commands import run_process
 
 ROOT = Path(__file__).parents[2]
 # Request 0 holds 3, 4, 5 at times 1, 2, 3; request 1, started at 1, holds 2, 3 at times 2, 3.
@@ -22,15 +21,8 @@ GOOD = make_schedule(PAIR, [0, 1], "test")
 
 def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command as a user does, with every warning of the interpreter shown."""
-    return subprocess.run(
-        [sys.executable, "-W", "always::RuntimeWarning", "-m", "schedules.check"]
-        + [str(argument) for argument in arguments],
-        cwd=ROOT,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-W", "always::RuntimeWarning", "-m", "schedules.check", *arguments]
+    return run_process(*command, cwd=ROOT, env=os.environ | environment)
 
 
 def files(folder: Path, instance: Instance, schedule: Schedule) -> tuple[Path, Path]:

@@ -1,7 +1,5 @@
 """The checker on schedules in real time: what policies make is valid, and no mutation of it is."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Iterator
@@ -217,10 +215,8 @@ def _mutations(schedule: Schedule, rng: np.random.Generator) -> Iterator[tuple[s
             first, second, *rest = clock.prefills[i][-1]
             for chunks in ((first, second + 1, *rest), (second, *rest), (first, second, *rest, 1)):
                 runs = (*clock.prefills[i][:-1], chunks)
-                yield (
-                    "chunk",
-                    clocked(prefills=(*clock.prefills[:i], runs, *clock.prefills[i + 1 :])),
-                )
+                prefills = (*clock.prefills[:i], runs, *clock.prefills[i + 1 :])
+                yield "chunk", clocked(prefills=prefills)
     if schedule.attempts is not None:
         yield "attempts left out", dataclasses.replace(schedule, attempts=None)
     if schedule.kept is not None:

@@ -1,9 +1,8 @@
 """Schedule files: what is written is read again, and what is wrong is said in one line."""
 
-from __future__ import annotations
-
 import copy
 import json
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -21,18 +20,14 @@ from schedules.check import check_schedule
 from schedules.schedule_files import parse_schedule, schedule_document, schedule_schema
 
 PAIR = Instance(name="pair", memory=8, requests=(Request(0, 0, 2, 3), Request(1, 0, 1, 2)))
-FULL = make_schedule(
-    PAIR,
-    [0, 5],
-    "test",
-    lower_bound=6,
-    attempts=[[], [(0, 1), (3, 1)]],
-    provenance={"seed": 0, "nested": {"list": [1, 2.5, None]}},
-)
+_TRIED: dict[str, Any] = {"lower_bound": 6, "attempts": [[], [(0, 1), (3, 1)]]}
+_MADE = {"seed": 0, "nested": {"list": [1, 2.5, None]}}
+FULL = make_schedule(PAIR, [0, 5], "test", provenance=_MADE, **_TRIED)
 
 line = st.text(
     st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\u2028\u2029"), max_size=40
 )
+SHORT = st.text(max_size=5)
 rounds = st.integers(0, 10**15)
 attempts_of_one = st.lists(st.tuples(rounds, st.integers(1, 10**9)), max_size=3).map(tuple)
 schedules = st.builds(
@@ -91,28 +86,17 @@ def test_a_bad_field_is_named_in_one_line(
 ) -> None:
     """Wrong types, ranges, keys and versions, and keys left out, are named with file and field."""
     path = tmp_path / "bad.json"
-    document = schedule_document(FULL)
+    document = schedule_document(FULL) | ({} if isinstance(changes, str) else changes)
     if isinstance(changes, str):
         del document[changes]
-    else:
-        document |= changes
     path.write_text(json.dumps(document))
-    with pytest.raises(ScheduleFileError) as error:
+    with pytest.raises(ScheduleFileError, match=rf"\A{path}: .*{re.escape(words)}.*\Z"):
         read_schedule(path)
-    message = str(error.value)
-    assert message.startswith(f"{path}: ")
-    assert words in message
-    assert "\n" not in message
 
 
 anything: st.SearchStrategy[Any] = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.integers(10**40, 10**41)
-    | st.floats()
-    | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    st.one_of(st.none(), st.booleans(), st.integers(), st.integers(10**40), st.floats(), SHORT),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SHORT, inner),
     max_leaves=5,
 )
 

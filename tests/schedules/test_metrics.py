@@ -1,7 +1,5 @@
 """The metrics of a schedule by hand and by adding up every token, and the one formula of gaps."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 
@@ -76,8 +74,7 @@ def test_profile_peak_and_mean_equal_brute_force(drawn: tuple[Instance, Schedule
             for j in range(1, tokens + 1):
                 held[start + j] += request.prompt + j
     profile = memory_profile(instance, schedule)
-    assert list(profile.times) == sorted(set(profile.times))
-    assert profile.times[-1] == end
+    assert (list(profile.times), profile.times[-1]) == (sorted(set(profile.times)), end)
     assert np.interp(range(end + 1), profile.times, profile.tokens).tolist() == held
     assert max(profile.tokens) == max(held)
     assert mean_memory(instance, schedule) == pytest.approx(sum(held) / end)

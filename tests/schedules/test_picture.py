@@ -1,7 +1,5 @@
 """The picture of a schedule: a file of the right kind, for every size and every name."""
 
-from __future__ import annotations
-
 import random
 import time
 import warnings
@@ -36,12 +34,7 @@ def a_schedule(n: int, *, name: str = "picture", seed: int = 0) -> tuple[Instanc
     """Draw chat-like requests that start in waves; the last of every four was cancelled once."""
     draw = random.Random(seed)
     requests = tuple(
-        Request(
-            id=k,
-            arrival=0,
-            prompt=draw.randint(1, 60),
-            output=max(2, min(1000, int(draw.lognormvariate(3.9, 1)))),
-        )
+        Request(k, 0, draw.randint(1, 60), max(2, min(1000, int(draw.lognormvariate(3.9, 1)))))
         for k in range(n)
     )
     instance = Instance(name=name, memory=16_492, requests=requests)
@@ -61,10 +54,8 @@ def test_a_picture_is_written_in_every_size(tmp_path: Path, n: int, suffix: str)
     assert time.perf_counter() - began < 6
     content = path.read_bytes()
     assert 5_000 < len(content) < 3_000_000
-    if suffix == "png":
-        assert content.startswith(PNG)
-    elif suffix == "pdf":
-        assert content.startswith(b"%PDF")
+    if suffix != "SVG":
+        assert content.startswith(PNG if suffix == "png" else b"%PDF")
     else:
         assert ElementTree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
@@ -93,9 +84,8 @@ def test_odd_names_are_drawn_as_they_are(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["picture.jpg", "picture", "picture.png.txt", ".png"])
 def test_another_suffix_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
     """Only .svg, .png and .pdf are written; the message is one line and no file is left."""
-    with pytest.raises(ValueError, match=r"expected a name with \.svg or \.png or \.pdf") as error:
+    with pytest.raises(ValueError, match=r"\A.*expected a name with \.svg or \.png or \.pdf.*\Z"):
         save_picture(picture_of(*a_schedule(5)), tmp_path / name)
-    assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -205,8 +195,7 @@ def test_two_schedules_share_their_axes() -> None:
     instance, first = a_schedule(5)
     second = make_schedule(instance, [start + 30 for start in first.starts], "later")
     above, below = pair_picture(instance, first, second).axes[:2]
-    assert above.get_xlim() == below.get_xlim()
-    assert above.get_ylim() == below.get_ylim()
+    assert (above.get_xlim(), above.get_ylim()) == (below.get_xlim(), below.get_ylim())
     ends = [p + r.output for p, r in zip(second.starts, instance.requests, strict=True)]
     assert above.get_xlim() == (0, max(ends))
     # The request that was cancelled is hatched, so it is another collection above.

@@ -1,7 +1,5 @@
 """No setting of the user changes a figure, and a failure is one line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 from reports.figures.figure_parts import Drawing, drawing, short_name, try_drawing
 from schedules.schedule_picture import picture_of, save_picture
 from support.output_checks import PICTURES, write_outputs
+from tests.kvopt.sweep_tools import Capture
 from tests.schedules.test_picture import a_schedule
 
 #: Of a user without LaTeX, who likes large letters and tight pictures on black.
@@ -56,9 +55,7 @@ def test_a_pdf_is_for_a_paper() -> None:
     assert b"CreationDate" not in made
 
 
-def test_what_fails_is_one_line_and_the_rest_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_fails_is_one_line_and_the_rest_is_written(tmp_path: Path, capsys: Capture) -> None:
     """An error of a library, whatever its kind, is told with the file, and the next is written."""
 
     def fails() -> Drawing:

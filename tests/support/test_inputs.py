@@ -1,7 +1,5 @@
 """Every read has a bound and ends in one line."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,7 +1,5 @@
 """Checks of outputs before a run: they can be written and replace no input nor each other."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Words of messages: a number and its word agree."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

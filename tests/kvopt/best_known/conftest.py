@@ -1,7 +1,5 @@
 """Fixtures: a store, and the registry of its runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A registry of two instances: a store that is filled by hand, and what is made of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,13 +33,8 @@ FOUR = Instance(
 )
 OPTIMAL, WORSE = [0, 1, 0, 3], [0, 0, 1, 4]
 #: Two that never fit together: the second waits for the first, 1 + 2 rounds by construction.
-PAIR = Instance(
-    "pair",
-    3,
-    (Request(0, 0, 2, 1), Request(1, 0, 2, 1)),
-    known_optimum=3,
-    known_optimum_reason="only one fits at a time",
-)
+_ALONE: dict[str, Any] = {"known_optimum": 3, "known_optimum_reason": "only one fits at a time"}
+PAIR = Instance("pair", 3, (Request(0, 0, 2, 1), Request(1, 0, 2, 1)), **_ALONE)
 LIBRARY = {each.sha256: LibraryInstance(f"{each.name}.json", each) for each in (FOUR, PAIR)}
 #: Proves the optimum of ``four``.
 SWEEP = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}

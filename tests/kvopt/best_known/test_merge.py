@@ -1,7 +1,5 @@
 """Best-known values are merged, and never made worse."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -50,8 +48,7 @@ def test_the_same_runs_again_change_nothing(proved: Sweep) -> None:
     """A second merge leaves every byte as it is, and --check says so."""
     before = {path: path.read_bytes() for path in proved.folder.rglob("*") if path.is_file()}
     # 3: nothing better in the store, and the optimum of ``four`` on words alone.
-    assert proved.merge("--check") == 3
-    assert proved.merge() == 0
+    assert (proved.merge("--check"), proved.merge()) == (3, 0)
     after = {path: path.read_bytes() for path in proved.folder.rglob("*") if path.is_file()}
     assert before == after
     proved.run(FOUR, "search", OPTIMAL, 12, "search", day=9)
@@ -65,8 +62,7 @@ def test_better_replaces_worse_and_never_the_reverse(sweep: Sweep) -> None:
     sweep.run(FOUR, "mc-sf", WORSE, 8, "volumes")
     assert sweep.merged()["upper"]["value"] == 13
     sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 11, "CP-SAT", day=3)
-    assert sweep.merge("--check") == 1
-    assert sweep.entry()["upper"]["value"] == 13
+    assert (sweep.merge("--check"), sweep.entry()["upper"]["value"]) == (1, 13)
     assert sweep.merge() == 0
     sweep._path.unlink()
     sweep.run(FOUR, "mc-sf", WORSE, 10, "CP-SAT", day=4)
@@ -106,8 +102,8 @@ def test_bounds_that_are_not_believed(sweep: Sweep) -> None:
     sweep.run(FOUR, "highs:ilp", WORSE, 99, "HiGHS", status="error")
     sweep.run(FOUR, "cpsat:cpsat", WORSE, 99, "CP-SAT", status="refused")
     sweep.run(FOUR, "file:mine.py", WORSE, 99, "own method")
-    assert sweep.merged()["lower"]["value"] == volume_bound(FOUR)
-    assert sweep.entry()["lower"]["method"] == "volumes"
+    lower = sweep.merged()["lower"]
+    assert (lower["value"], lower["method"]) == (volume_bound(FOUR), "volumes")
 
 
 def test_a_certificate_is_taken_from_anyone(sweep: Sweep) -> None:
@@ -141,16 +137,13 @@ def test_a_sweep_is_evaluated_only_where_it_is_better(sweep: Sweep, monkeypatch:
     values = evaluations(monkeypatch, claims)
     assert volume_bound(FOUR) < 11
     sweep.run(FOUR, "auto", OPTIMAL, 11, "search", certificate=SWEEP | {"value": 11})
-    assert sweep.merge() == 0
-    assert values == [11]
-    assert sweep.merge() == 0
-    assert values == [11]
+    for _ in range(2):
+        assert (sweep.merge(), values) == (0, [11])
     sweep.run(FOUR, "search:sweep", OPTIMAL, 12, "search", certificate=SWEEP, day=2)
     sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP, day=3)
     assert sweep.merge() == 0
     assert values == [11, 12]
-    assert sweep.entry()["lower"]["certificate"] == "sweep"
-    assert sweep.check() == 0
+    assert (sweep.entry()["lower"]["certificate"], sweep.check()) == ("sweep", 0)
 
 
 def test_a_sweep_that_takes_too_long_is_one_note(sweep: Sweep, monkeypatch: Patch) -> None:
@@ -190,8 +183,7 @@ def test_a_certified_bound_replaces_an_equal_claim(sweep: Sweep) -> None:
     assert sweep.merged()["lower"]["method"] == "cpsat:cpsat"
     sweep.run(FOUR, "bound:bound-lp", WORSE, 11, "prices", certificate=PRICES, day=2)
     entry = sweep.merged()
-    assert entry["lower"]["method"] == "bound:bound-lp"
-    assert entry["lower"]["kind"] == "certified"
+    assert (entry["lower"]["method"], entry["lower"]["kind"]) == ("bound:bound-lp", "certified")
     # The value itself did not change.
     assert len(entry["history"]["lower"]) == 1
 
@@ -205,8 +197,7 @@ def test_what_a_policy_kept_is_no_upper_bound(sweep: Sweep, monkeypatch: Patch) 
     put(monkeypatch, two)
     sweep.run(two, "vllm-v1", [0, 1], None, attempts=[[], [(0, 1)]], kept=[[0], [0, 1]])
     sweep.run(two, "svf", [0, 2], None)
-    assert sweep.merged("two")["upper"]["value"] == 6
-    assert sweep.err == ""
+    assert (sweep.merged("two")["upper"]["value"], sweep.err) == (6, "")
 
 
 @pytest.mark.parametrize(
@@ -234,8 +225,7 @@ def test_a_planted_schedule_is_taken_if_it_is_better(sweep: Sweep, monkeypatch: 
     upper = sweep.merged()["upper"]
     assert (upper["method"], upper["value"], upper["date"]) == ("construction", 12, "2026-11-03")
     sweep.run(FOUR, "mc-sf", OPTIMAL, day=4)
-    assert sweep.merged()["upper"] == upper
-    assert sweep.check() == 0
+    assert (sweep.merged()["upper"], sweep.check()) == (upper, 0)
 
 
 def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:

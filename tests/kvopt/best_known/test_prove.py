@@ -1,7 +1,5 @@
 """Proofs of the registry: when two make an optimum, and how they are made and made again."""
 
-from __future__ import annotations
-
 import pytest
 
 from formulations.certificates.certificate_file import read_certificate
@@ -66,9 +64,8 @@ def test_the_rule() -> None:
     for instance, lower, methods, certificate, reason in cases:
         proved = certificate.kind, certificate.value
         verdict = decide(instance, 12, lower, [proof_by(method) for method in methods], proved)
-        assert verdict.opt == (
-            not reason.startswith(("open", "one proof", "by construction alone"))
-        )
+        shown = not reason.startswith(("open", "one proof", "by construction alone"))
+        assert verdict.opt == shown
         assert verdict.reason.startswith(reason)
 
 
@@ -76,8 +73,7 @@ def test_the_rule() -> None:
 def test_a_stale_proof_is_run_again(proved: Sweep, monkeypatch: Patch, capsys: Capture) -> None:
     """It stays until a run of today proves the same; one that does not hold stays stale."""
     proved.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP, day=3)
-    assert proved.merge() == 0
-    assert proved.check() == 0
+    assert (proved.merge(), proved.check()) == (0, 0)
     proved.edit(lambda entry: [each.update(made_by="0" * 16) for each in entry["proofs"]])
     assert proved.check() == 3
     stale = "four: STALE: the proof of {} was made by other sources"
@@ -90,10 +86,8 @@ def test_a_stale_proof_is_run_again(proved: Sweep, monkeypatch: Patch, capsys: C
     assert "NOT PROVED: optimal, TEL 12, bound 12" in capsys.readouterr().out
     assert proved.check() == 3
     assert rerun_proofs.main(arguments) == 0
-    assert [each["made_by"] for each in proved.entry()["proofs"]] == [
-        made_by("cpsat:cpsat"),
-        made_by("highs:ilp"),
-    ]
+    made = [made_by("cpsat:cpsat"), made_by("highs:ilp")]
+    assert [each["made_by"] for each in proved.entry()["proofs"]] == made
     assert proved.check() == 0
     assert rerun_proofs.main(arguments) == 0
 

@@ -1,7 +1,5 @@
 """The check of the registry's files: every lie in them is found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from instances.instance_names import FOLDER
 from kvopt.best_known import known_values, proved_entry, read_registry
 from kvopt.best_known.library_and_ladder import LibraryWithLadder, library_by_hash
 from kvopt.best_known.proved_entry import ProvedEntry, decide
+from kvopt.best_known.registry_entry import OptimumProof
 from kvopt.best_known.registry_files import (
     PROOFS,
     certificate_path,
@@ -59,8 +58,7 @@ def test_reports_do_not_pass_as_certified(proved: Sweep) -> None:
 def test_a_forged_row_is_named(sweep: Sweep, today: bool) -> None:
     """A row rewritten as a proof of TEL 13 (the optimum is 12) is a solver's report, no more."""
     sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT", today=today)
-    assert sweep.merged()["standing"] == "one witness"
-    assert sweep.check() == 3
+    assert (sweep.merged()["standing"], sweep.check()) == ("one witness", 3)
     told = sweep.err
     assert "four: NOT CERTIFIED: bound 13 is solver-reported by cpsat:cpsat; 10 is" in told
     # Whoever forges the row can make its key, too, so nothing rests on that.
@@ -70,35 +68,28 @@ def test_a_forged_row_is_named(sweep: Sweep, today: bool) -> None:
 def test_a_forged_optimum_does_not_pass_as_certified(sweep: Sweep) -> None:
     """An open entry that is given an optimum, two proofs and a new digest is not called proved."""
     sweep.run(FOUR, "svf", WORSE, None)
-    assert sweep.merge() == 0
-    assert sweep.check() == 0
+    assert (sweep.merge(), sweep.check()) == (0, 0)
 
     def forge(entry: dict[str, Any]) -> None:
         # TEL 13; the optimum is 12.
-        proofs = [_document(proof_by(method, 13)) for method in ("cpsat:cpsat", "highs:ilp")]
+        found = [proof_by("cpsat:cpsat", 13), proof_by("highs:ilp", 13)]
+        dump = TypeAdapter(OptimumProof).dump_python
+        proofs = [dump(each, exclude_none=True) for each in found]
         told = {key: value for key, value in proofs[0].items() if key != "made_by"}
         lower = told | {"kind": "solver-reported", "source": "CP-SAT", "certified": entry["lower"]}
-        found = [proof_by("cpsat:cpsat", 13), proof_by("highs:ilp", 13)]
         reason = decide(FOUR, 13, 13, found, ("volumes", 10)).reason
-        entry["history"]["lower"].append(
-            {"value": 13, "method": "cpsat:cpsat", "date": "2026-11-01"}
-        )
+        step = {"value": 13, "method": "cpsat:cpsat", "date": "2026-11-01"}
+        entry["history"]["lower"].append(step)
         entry.update(standing="opt", reason=reason, lower=lower, proofs=proofs)
 
     sweep.edit(forge)
     assert sweep.check() == 3
 
 
-def _document(value: Any) -> dict[str, Any]:
-    found: dict[str, Any] = TypeAdapter(type(value)).dump_python(value, exclude_none=True)
-    return found
-
-
 def test_the_file_is_valid_by_its_schema(proved: Sweep) -> None:
     """An independent reader of JSON Schema accepts what is written."""
-    jsonschema.validate(
-        json.loads(proved.path.read_text()), _checked(proved.folder / "best_known.schema.json")
-    )
+    schema = _checked(proved.folder / "best_known.schema.json")
+    jsonschema.validate(json.loads(proved.path.read_text()), schema)
 
 
 def _checked(file: Path) -> dict[str, object]:
@@ -220,10 +211,9 @@ def test_a_damaged_proof_is_named(proved: Sweep, kind: str, damage: str) -> None
     path = proved.proof(kind)
     if damage == "gone":
         path.unlink()
-    elif damage == "half":
-        path.write_text(path.read_text()[:40])
     else:
-        path.write_text(path.with_name("pair.json").read_text())
+        other = path.with_name("pair.json").read_text()
+        path.write_text(path.read_text()[:40] if damage == "half" else other)
     assert proved.check() == 1
     assert f"{kind}/four.json" in proved.err
     # Nothing is built on it either.
@@ -233,19 +223,11 @@ def test_a_damaged_proof_is_named(proved: Sweep, kind: str, damage: str) -> None
 def test_an_impossible_schedule_is_named(proved: Sweep) -> None:
     """A start moved by hand overfills the memory, and the checker says where."""
     path = proved.proof("schedules")
-    document = json.loads(path.read_text())
     # Requests 2 and 3 together, and 0 beside them: at time 1 they hold 2 + 2 + 2 > 5.
-    document.update(starts=[0, 3, 0, 0], tel=11)
-    path.write_text(json.dumps(document))
+    moved = {"starts": [0, 3, 0, 0], "tel": 11}
+    path.write_text(json.dumps(json.loads(path.read_text()) | moved))
     assert proved.check() == 1
     assert "tokens are held, memory is 5" in proved.err
-
-
-def _weaken(sweep: Sweep) -> None:
-    path = sweep.proof("bounds")
-    document = json.loads(path.read_text())
-    document["memory"] = [0 for _ in document["memory"]]
-    path.write_text(json.dumps(document))
 
 
 def test_only_changed_proofs_are_evaluated_again(sweep: Sweep, monkeypatch: Patch) -> None:
@@ -258,7 +240,8 @@ def test_only_changed_proofs_are_evaluated_again(sweep: Sweep, monkeypatch: Patc
     evaluated = evaluations(monkeypatch, proved_entry)
     assert not [*faults(registry, LIBRARY, sweep.folder, before)]
     assert evaluated == []
-    _weaken(sweep)
+    document = json.loads(sweep.proof("bounds").read_text())
+    sweep.proof("bounds").write_text(json.dumps(document | {"memory": [0] * 5}))
     assert "it proves 8 and states" in "\n".join(faults(registry, LIBRARY, sweep.folder, before))
     assert evaluated == [PRICES["value"]]
 

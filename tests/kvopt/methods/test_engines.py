@@ -1,7 +1,5 @@
 """The table of engines is read from their files, and everything that names engines from it."""
 
-from __future__ import annotations
-
 import re
 
 from formulations.formulation_registry import formulations
@@ -50,25 +48,12 @@ def test_both_commands_list_the_same() -> None:
     assert shown[0] == shown[1] == listing() + "\n"
 
 
-def _page(name: str) -> str:
-    return (ROOT / "docs" / name).read_text(encoding="utf-8")
-
-
-def test_docs_name_every_engine_with_its_summary() -> None:
-    """The table of solvers is that of the files."""
-    page = _page("solving.md")
+def test_docs_name_every_engine_and_policy_and_no_other() -> None:
+    """The table of solvers is that of the files, with summaries; so are the names of policies."""
+    page = (ROOT / "docs" / "solving.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z-]+|–) \| (.*) \|$", page, re.MULTILINE)
     expected = [(each.name, each.solves or "–", each.summary) for each in named_engines().values()]
     assert rows == expected
-
-
-def _names_in_table(page: str, heading: str) -> list[str]:
-    """The names that the table under this heading row puts in backquotes."""
-    table = page.split(f"| {heading} |\n", 1)[1].split("\n\n", 1)[0]
-    return re.findall(r"`([^`]+)`", table)
-
-
-def test_docs_name_every_policy_and_no_other() -> None:
-    """So does the table of policies."""
-    named = _names_in_table(_page("policies.md"), "kind | policies")
-    assert sorted(named) == sorted(policies())
+    page = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+    table = page.split("| kind | policies |\n", 1)[1].split("\n\n", 1)[0]
+    assert sorted(re.findall(r"`([^`]+)`", table)) == sorted(policies())

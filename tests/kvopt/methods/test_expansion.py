@@ -1,7 +1,5 @@
 """Ranges of parameters: one method a value, exact in decimal, and only where parameters stand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """An edit changes the digests of the rooms that it is in, and of nothing else."""
 
-from __future__ import annotations
-
 import gc
 import shutil
 import time
@@ -126,11 +124,6 @@ def _graph() -> Any:
     )
 
 
-def _files(method: str) -> set[str]:
-    rooms = rooms_of(read_method(method, planned=True))
-    return {path.relative_to(ROOT).as_posix() for room in rooms for path in room_files(room)}
-
-
 def _file(module: str) -> str:
     stem = module.replace(".", "/")
     return f"{stem}/__init__.py" if (ROOT / stem).is_dir() else f"{stem}.py"
@@ -151,7 +144,9 @@ def test_the_rooms_of_a_method_hold_all_that_it_imports(method: str) -> None:
     """No import of any file, also inside functions, leads out of them."""
     reached = {each for each in _reached(method) if each.startswith(DECIDING)}
     empty = {each for each in reached if each in ("heuristics", "formulations")}
-    assert {_file(each) for each in reached - empty} - _files(method) == set()
+    rooms = rooms_of(read_method(method, planned=True))
+    files = {path.relative_to(ROOT).as_posix() for room in rooms for path in room_files(room)}
+    assert {_file(each) for each in reached - empty} - files == set()
 
 
 def test_every_file_is_in_a_room() -> None:

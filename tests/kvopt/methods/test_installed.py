@@ -1,7 +1,5 @@
 """Methods of installed packages: found by their entry points, nothing imported for it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

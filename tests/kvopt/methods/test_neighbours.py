@@ -1,7 +1,5 @@
 """Everything in the folder of a file of the user's decides what it does, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from kvopt.methods.custom_file_sources import neighbours
 from kvopt.methods.fingerprint import UNREAD, fingerprint, unread_neighbours
 from kvopt.methods.grammar import read_method
 from kvopt.store import Store
-from tests.kvopt.sweep_tools import write_small
+from tests.kvopt.sweep_tools import Capture, Patch, write_small
 
 POLICY = """\
 from heuristics.policy import ListPolicy
@@ -63,7 +61,7 @@ def _stored(store: Path) -> list[int]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_file_uses_is_run_again_when_it_is_edited(
-    way: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    way: str, folder: Path, capsys: Capture
 ) -> None:
     """And only then, though the store is in the folder."""
     imports, name, text = WAYS[way]
@@ -114,7 +112,7 @@ def test_a_program_counts_with_what_it_runs(folder: Path) -> None:
 
 
 def test_a_row_of_a_folder_that_changes_meanwhile_is_not_taken(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: Capture
 ) -> None:
     """A program writes beside itself: its runs end well, and run again."""
     program = folder / "run.sh"
@@ -142,7 +140,7 @@ def test_a_link_to_a_folder_counts_by_where_it_leads(folder: Path) -> None:
     assert len(found) == 2
 
 
-def test_too_much_is_never_taken_and_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_much_is_never_taken_and_said(folder: Path, monkeypatch: Patch) -> None:
     """Each call has another digest, and a line says why; a loop of links is no more than itself."""
     (folder / "mine.py").write_text("def solve(instance): ...\n")
     (folder / "package" / "loop").symlink_to("..")
@@ -183,9 +181,7 @@ def _filled(folder: Path, name: str) -> None:
     (folder / "more.py").touch()
 
 
-def test_packages_count_by_folder_or_by_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packages_count_by_folder_or_by_version(tmp_path: Path, monkeypatch: Patch) -> None:
     """One on PYTHONPATH by its files, one of pip's by name; a plug-in by its outermost package."""
     lab, plug = tmp_path / "path" / "lab", tmp_path / "site-packages" / "plug"
     own = tmp_path / "own" / "mine.py"

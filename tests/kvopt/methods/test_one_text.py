@@ -1,7 +1,5 @@
 """One method, one text: however it is named, and whatever its options are."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -81,7 +79,10 @@ def test_the_canonical_text_reads_as_itself(text: str) -> None:
 def test_solve_reads_the_same_from_a_text_and_from_parts(text: str) -> None:
     """``--method`` and the options that name it in parts are one reader."""
     method = read_method(text)
-    parts = _parts(text, method.kind)
+    names, between = ("solver", "formulation"), ":"
+    if method.kind == "policy":
+        names, between = ("policy", "predict"), " with "
+    parts = [f"--{k}={v}" for k, v in zip(names, text.split(between, 1), strict=False)]
     for arguments in ([f"--method={text}"], parts):
         assert named_method(_arguments(*arguments)) == method
 
@@ -90,14 +91,6 @@ def _arguments(*arguments: str) -> CommandOptions:
     options = CommandOptions(**main.make_context("solve.py", ["tiny_handover", *arguments]).params)
     judge_options(options)
     return options
-
-
-def _parts(text: str, kind: str) -> list[str]:
-    if kind == "policy":
-        policy, found, prediction = text.partition(" with ")
-        return [f"--policy={policy}", *([f"--predict={prediction}"] if found else [])]
-    solver, found, formulation = text.partition(":")
-    return [f"--solver={solver}", *([f"--formulation={formulation}"] if found else [])]
 
 
 def test_a_formulation_alone_finds_its_engine() -> None:

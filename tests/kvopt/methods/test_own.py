@@ -1,7 +1,5 @@
 """Methods of one's own as a user writes them: what is accepted, and what is told of a mistake."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +10,7 @@ from instances import Instance, Request, write_instance
 from kvopt.store.row_files import read_rows
 from schedules import read_schedule
 from tests.kvopt.conftest import Command
-from tests.kvopt.sweep_tools import Evaluate, write_small
+from tests.kvopt.sweep_tools import Evaluate, Patch, write_small
 
 POLICY = '''\
 """Longest output first, which nobody wants."""
@@ -131,11 +129,7 @@ def test_no_row_holds_a_path(rows: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "import nothing_of_that_name",
-        POLICY.replace("(-known.outputs,)", "(1 / 0,)"),
-    ],
+    "text", ["import nothing_of_that_name", POLICY.replace("(-known.outputs,)", "(1 / 0,)")]
 )
 def test_a_file_that_fails_is_bad_input(
     text: str, small: Path, tmp_path: Path, solve: Command
@@ -150,7 +144,7 @@ def test_a_file_that_fails_is_bad_input(
 
 
 def test_a_namesake_in_the_current_folder_is_not_run(
-    tmp_path: Path, solve: Command, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, solve: Command, monkeypatch: Patch
 ) -> None:
     """Requests of 2 and 3 rounds one after the other: the shorter first 2 + 5, else 3 + 5."""
     two = Instance("two", 4, (Request(0, 0, 1, 2), Request(1, 0, 1, 3)))

@@ -1,7 +1,5 @@
 """Programs of any language as methods: what they are told, what they may print, what is refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A replay written token by token, which shares nothing with ``schedules.clock``."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 from typing import Any
@@ -128,23 +126,12 @@ def drawn(seed: int) -> tuple[Instance, Schedule]:
         at = draw.randint(at, begin + request.output - held)
     late = [(0, draw.choice((1, 2)) * 10**8)] if draw.random() < 0.8 else []
     late += [(2, 10**9)] if draw.random() < 0.5 else []
-    schedule = Schedule(
-        instance=instance.name,
-        instance_sha256=instance.sha256,
-        method="drawn",
-        starts=tuple(starts),
-        tel=0,
-        lower_bound=None,
-        status="feasible",
-        attempts=tuple(attempts) if any(attempts) else None,
-        kept=tuple(kept) if any(map(any, kept)) else None,
-        clock=Clock(
-            "linear(base=7,prefill=1.5,square=0.25,decode=2,read=0.125)",
-            tuple(late),
-            tuple(prefills) if cutting else None,
-        ),
-    )
-    return instance, schedule
+    batch_time = "linear(base=7,prefill=1.5,square=0.25,decode=2,read=0.125)"
+    clock = Clock(batch_time, tuple(late), tuple(prefills) if cutting else None)
+    named = instance.name, instance.sha256, "drawn", tuple(starts), 0, None, "feasible"
+    tried = tuple(attempts) if any(attempts) else None
+    keeps = tuple(kept) if any(map(any, kept)) else None
+    return instance, Schedule(*named, attempts=tried, kept=keeps, clock=clock)
 
 
 def _pieces(draw: random.Random, total: int, cutting: bool) -> tuple[int, ...]:

@@ -1,7 +1,5 @@
 """When everything happened: by hand, token by token, and as the checker has it."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -25,15 +23,8 @@ def scheduled(
     instance: Instance, clock: Clock | None, starts: tuple[int, ...], **more: object
 ) -> Schedule:
     """Return a schedule whose claims nobody looks at."""
-    fields = {"tel": 0, "lower_bound": None, "status": "feasible"} | more
-    return Schedule(
-        instance=instance.name,
-        instance_sha256=instance.sha256,
-        method="by hand",
-        starts=starts,
-        clock=clock,
-        **fields,  # type: ignore[arg-type]
-    )
+    given = instance.name, instance.sha256, "by hand", starts, 0, None
+    return Schedule(*given, "feasible", clock=clock, **more)  # type: ignore[arg-type]
 
 
 def with_kept_tokens() -> Timeline:

@@ -1,7 +1,5 @@
 """The sample of each format, written by hand, and what it holds for a memory of 100 tokens."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +11,10 @@ MEMORY = 100
 
 @dataclass(frozen=True)
 class Case:
-    """A sample with its requests (arrival, prompt, output) and what is skipped of it.
+    """A sample with its requests (arrival, prompt, output) and what is skipped of it."""
 
-    ``skipped`` lists reason, rows and first row; ``order`` is a value of the file and what to put
-    in its place so that the row comes before the one above it, and ``row`` that row.
-    """
-
+    # ``skipped`` lists reason, rows and first row; ``order`` is a value of the file and what to put
+    # in its place so that the row comes before the one above it, and ``row`` that row.
     file: str
     format: str
     requests: list[tuple[float, int, int]]

@@ -1,7 +1,5 @@
 """``kvopt convert`` writes a trace as an instance file, and reports skipped rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -24,8 +22,7 @@ def test_files_are_traces(case: Case, tmp_path: Path, capsys: pytest.CaptureFixt
     instance, report = read_trace(case.path, TraceOptions(memory=100))
     assert read_instance(path) == instance
     told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.splitlines() == report.lines
+    assert (told.out, told.err.splitlines()) == ("", report.lines)
 
 
 @pytest.mark.parametrize("memory", [(), ("--memory", "43")])
@@ -38,16 +35,13 @@ def test_by_name(name: str, memory: tuple[str, ...], capsys: pytest.CaptureFixtu
 
 def test_all_options_arrive(capsys: pytest.CaptureFixture[str]) -> None:
     """Each of them, without a file to standard output, and quietly."""
-    arguments = (
-        "--memory 100 --limit 2 --window 0 3 --rate 2.5 --arrival-seed 7 --round-seconds 0.5 "
-        "--format vidur --quiet"
-    )
+    arguments = "--memory 100 --limit 2 --window 0 3 --rate 2.5 --arrival-seed 7 --quiet "
+    arguments += "--round-seconds 0.5 --format vidur"
     trace = BY_NAME["vidur.csv"].path
     assert main([str(trace), *arguments.split()]) == 0
     options = TraceOptions(100, 2, (0.0, 3.0), 2.5, "vidur", None, 0.5, 7)
     told = capsys.readouterr()
-    assert told.out == format_instance(read_trace(trace, options)[0])
-    assert told.err == ""
+    assert (told.out, told.err) == (format_instance(read_trace(trace, options)[0]), "")
 
 
 def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,5 @@
 """Every format: its sample becomes the requests that were worked out by hand, in any wrapping."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path
@@ -137,11 +135,9 @@ def test_a_rate_replaces_the_arrivals(case: Case) -> None:
     instance, _ = read_trace(case.path, options)
     again, _ = read_trace(case.path, options)
     other, _ = read_trace(case.path, TraceOptions(memory=MEMORY, rate=2.0))
-    assert instance.time_unit == "second"
-    assert instance.seed == 3
+    assert (instance.time_unit, instance.seed) == ("second", 3)
     arrivals = [request.arrival for request in instance.requests]
-    assert arrivals == sorted(arrivals)
-    assert arrivals[0] == 0
+    assert (arrivals, arrivals[0]) == (sorted(arrivals), 0)
     assert [row[1:] for row in rows_of(instance)] == [row[1:] for row in case.requests]
     assert instance == again
     assert instance.sha256 != other.sha256

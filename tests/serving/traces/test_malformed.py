@@ -1,7 +1,5 @@
 """Damaged traces: one clear line with the file and the row, for every format."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import os

@@ -1,7 +1,5 @@
 """What could be shared of a trace's prompts, and times that are of another format."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

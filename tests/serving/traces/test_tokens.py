@@ -1,7 +1,5 @@
 """How text is counted: words by default, which is said; or a tokenizer that the user names."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -28,24 +26,13 @@ def test_a_tokenizer_of_a_file(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers", reason="an optional extra")
     path = tmp_path / "tokenizer.json"
     letters = {letter: at for at, letter in enumerate("abcde ?")}
-    path.write_text(
-        json.dumps(
-            {
-                "version": "1.0",
-                "added_tokens": [],
-                "normalizer": None,
-                "pre_tokenizer": None,
-                "post_processor": None,
-                "decoder": None,
-                "model": {"type": "BPE", "vocab": letters, "merges": [], "unk_token": "?"},
-            }
-        )
-    )
+    model = {"type": "BPE", "vocab": letters, "merges": [], "unk_token": "?"}
+    parts = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"))
+    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": model} | parts))
     options = TraceOptions(memory=100, tokenizer=str(path))
     instance, report = read_trace(BY_NAME["lmsys.jsonl"].path, options)
     # "a b" and "c d e"; " " is a token now, with the answer "b"; "a b c d" and "b".
-    assert instance.prompts.tolist() == [3, 1, 7]
-    assert instance.outputs.tolist() == [5, 1, 1]
+    assert (instance.prompts.tolist(), instance.outputs.tolist()) == ([3, 1, 7], [5, 1, 1])
     assert f"tokens of {path}" in report.notes
 
 
@@ -75,6 +62,5 @@ def test_a_tokenizer_that_is_none(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers", reason="an optional extra")
     path = tmp_path / "tokenizer.json"
     path.write_text("{}")
-    with pytest.raises(TraceOptionError, match=r"tokenizer .*: cannot be read: ") as refused:
+    with pytest.raises(TraceOptionError, match=r"\A.*tokenizer .*: cannot be read: .*\Z"):
         token_count(str(path))
-    assert "\n" not in str(refused.value)

@@ -1,8 +1,7 @@
 """Results of vllm bench as it writes them: without lists, appended, out of order, measured."""
 
-from __future__ import annotations
-
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +52,8 @@ def test_without_the_lists_the_missing_option_is_told(tmp_path: Path, indent: in
     """A file without --save-detailed has totals only; on one line, or spread over several."""
     path = tmp_path / "bench.json"
     path.write_text(json.dumps(SETTINGS | SPREADS, indent=indent))
-    with pytest.raises(TraceError, match=r"totals only: .* lists with --save-detailed") as refused:
+    with pytest.raises(TraceError, match=r"\A.*totals only: .* lists with --save-detailed.*\Z"):
         read(path)
-    assert "\n" not in str(refused.value)
 
 
 def test_rows_are_sorted_by_their_start(tmp_path: Path) -> None:
@@ -141,6 +139,5 @@ def test_a_run_of_a_format_that_has_none() -> None:
 )
 def test_latencies_that_are_none(damage: dict[str, Any], expected: str, tmp_path: Path) -> None:
     """Each with its row in the file, wherever it was sorted to."""
-    with pytest.raises(TraceError) as refused:
+    with pytest.raises(TraceError, match=re.escape(expected)):
         read(written(tmp_path, DETAILED | damage))
-    assert expected in str(refused.value)

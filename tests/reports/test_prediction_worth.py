@@ -1,0 +1,100 @@
+"""Predictions: gaps at both ends of their quality, the break-even value, and its interval."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from reports.figures.parameter import parameter_figure
+from reports.parameter_curves import Panel, panels
+from reports.tables.prediction_worth import break_even, prediction_table
+from tests.reports.synthetic import measured_of, record, texts_of
+
+#: TEL of ``a-min`` by sigma; OPT is 100, so gaps are 0, 1/2 and 3/4.
+_TELS = {0: 100, 1: 200, 2: 400}
+
+
+def _panel(blind: int = 250, **changed: object) -> Panel:
+    """Return the panel of two draws of a family; the gap of ``alpha-greedy`` is 1 - 100 / blind."""
+    runs = []
+    for draw in (0, 1):
+        drawn = {"instance": f"uniform_n4_seed{draw}", "known_optimum": 100} | changed
+        for value, tel in _TELS.items():
+            method = f"a-min with noise(sigma={value})"
+            runs += [record(method=method, tel=tel, seed=seed, **drawn) for seed in (0, 1)]
+        runs += [
+            record(method="alpha-greedy", tel=blind, **drawn),
+            record(method="svf", tel=110, **drawn),
+        ]
+        runs += [record(method="alpha-beta", tel=900, **drawn)]
+    (panel,) = panels(measured_of(*runs))
+    return panel
+
+
+def _line(panel: Panel) -> dict[str, object]:
+    (line,) = prediction_table([panel]).frame.to_dict("records")
+    return {str(key): value for key, value in line.items()}
+
+
+def test_the_line_of_a_policy() -> None:
+    """The gap of alpha-greedy is 0.6: between 1/2 and 3/4 it is met after 0.4 of a step, at 1.4."""
+    assert _line(_panel()) == {
+        "family": "uniform_n4",
+        "parameter": "noise(sigma)",
+        "policy": "a-min",
+        "exact": "0.0 %",
+        "other": "75.0 %",
+        "even": "1.4 [1.4, 1.4]",
+        "blind": "alpha-greedy, 60.0 %",
+        "clairvoyant": "svf, 9.1 %",
+    }
+
+
+@pytest.mark.parametrize(("blind", "end"), [(1000, "always"), (100, 0), (99, "never")])
+def test_curves_that_do_not_cross(blind: int, end: object) -> None:
+    """A gap of 0.9 is above all, a gap of 0 is met at the exact end; a lower OPT is below it."""
+    # With TEL 99 as the optimum a-min begins with a gap of 1/100, and alpha-greedy has none.
+    even = _line(_panel(blind=blind, known_optimum=min(blind, 100)))["even"]
+    assert even == (f"none in range [{end}, {end}]" if isinstance(end, str) else "0 [0, 0]")
+
+
+def test_the_exact_end_is_found() -> None:
+    """The estimates decide: of ranks the largest share is exact, so the values run downwards."""
+    runs = [
+        record(method=f"a-min with rank(accuracy={share})", tel=tel, known_optimum=100)
+        for share, tel in ((0.5, 400), (0.75, 200), (1, 100))
+    ]
+    (panel,) = panels(measured_of(*runs, record(method="alpha-greedy", tel=200, known_optimum=100)))
+    assert panel.values == [1, 0.75, 0.5]
+    # At 0.75 the gaps are equal, and a policy as good as another does not exceed it.
+    assert _line(panel)["even"] == "0.75 [0.75, 0.75]"
+
+
+def test_the_interval_holds_the_crossing() -> None:
+    """Two kinds of runs cross at 1 and at 3, their mean at 2; a draw of one kind has its ends."""
+    rises = np.array([[-1.0, 0, 1, 2, 3], [-3, -2, -1, 0, 1]])
+    value, low, high = break_even(range(5), np.repeat(rises, 5, axis=0))
+    assert value == 2
+    assert 1 < low < 2 < high < 3
+    assert break_even(range(5), rises)[1:] == (1, 3)
+
+
+def test_values_that_run_downwards() -> None:
+    """From 1 to 0.5 the crossing is half-way; beyond the ends there is none."""
+    over = np.array([[-1.0, 1.0]])
+    assert break_even([1, 0.5], over) == (0.75, 0.75, 0.75)
+    assert break_even([1, 0.5], over - 2)[0] == math.inf
+    assert break_even([1, 0.5], over + 2)[0] == -math.inf
+
+
+def test_seconds_have_three_panels() -> None:
+    """Latency, TTFT and throughput, each with the lines of both other classes."""
+    panel = _panel(batch_time="llama2-70b-2xa100", p99_ttft_ms=1500.0, request_throughput=2.0)
+    assert panel.level("non-clairvoyant", "p99_ttft_ms") == 1500
+    drawn = parameter_figure([panel])
+    assert drawn is not None
+    shown = texts_of(drawn.svg)
+    assert {"mean latency: gap", "p99 TTFT (s)", "requests / s"} <= set(shown)
+    assert shown.count("non-clairvoyant: alpha-greedy") == shown.count("clairvoyant: svf") == 3
