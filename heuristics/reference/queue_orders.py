@@ -27,19 +27,16 @@ def tie(
     engine: tuple[Any, ...],
 ) -> Schedule:
     """By mean and tail of the law, times a factor for the time that a request has waited."""
-    worker, scores = _Ordered(instance, *engine), {}
-    last = max(arrived)
-
-    def predict(job: Job) -> None:
-        law, batches = laws[job.position], len(worker.queue) / worker.most_running
-        weight = beta or min(0.5, max(0.1, 0.1 * batches))
-        scores[job.position] = max(1, round(fmean(law) + weight * fmean(law[90:])))
 
     def key(job: Job) -> float:
+        law, batches = laws[job.position], len(worker.queue) / worker.most_running
+        weight = beta or min(0.5, max(0.1, 0.1 * batches))
+        score = max(1, round(fmean(law) + weight * fmean(law[90:])))
         # At any time the order is the same; this is the last arrival.
-        return float(scores[job.position] * gamma ** ((last - arrived[job.position]) / tau))
+        return float(score * gamma ** ((max(arrived) - arrived[job.position]) / tau))
 
-    worker.enter, worker.key = predict, key
+    worker = _Ordered(instance, *engine)
+    worker.key, worker.places = key, {}
     return replace(worker.serve("tie"), engine_accounting=worker.engine)
 
 
@@ -57,23 +54,23 @@ def gamma_boost(
         return arrived[job.position] - log(1 / (1 - exp(-gamma * work))) / gamma
 
     worker = _Ordered(instance, *engine)
-    worker.key = key
+    worker.key, worker.places = key, {}
     return replace(worker.serve("gamma-boost"), engine_accounting=worker.engine)
 
 
 class _Ordered(_Blocks):
+    #: Key of a request that has just begun to wait.
     key: Callable[[Job], float]
-    #: Called when a request has begun to wait.
-    enter: Callable[[Job], None] = staticmethod(lambda job: None)
+    places: dict[int, tuple[float, int, int]]
 
     def arrive(self, job: Job) -> None:
         super().arrive(job)
-        self.enter(job)
+        self.places[job.position] = self.key(job), job.arrival, job.position
 
     def put_back(self, job: Job) -> None:
         super().put_back(job)
-        self.enter(job)
+        self.places[job.position] = self.key(job), job.arrival, job.position
 
     def admit(self) -> None:
-        self.queue.sort(key=lambda job: (self.key(job), job.arrival, job.position))
+        self.queue.sort(key=lambda job: self.places[job.position])
         super().admit()
