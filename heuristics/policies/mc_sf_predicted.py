@@ -1,8 +1,8 @@
 """Smallest predicted upper end first, largest feasible prefix by upper ends (J2 v5, Eq. 5).
 
 ``mc-sf`` with over-estimated outputs: the look-ahead reserves upper ends, so nothing is evicted.
-A request frees its memory when it completes.  App. B.3 of v5 has a factor of α³; its text and its
-constant are not at hand, so the ratio here has another proof: docs/proofs/overestimates.md (P17).
+A request frees its memory when it completes.  App. B.3 of v5 has a factor of α³, and its constant
+was not at hand.  The ratio here has a separate proof: docs/proofs/overestimates.md (P17).
 
 Reference: ``heuristics/reference/mc_sf.py``.
 """

@@ -171,7 +171,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("svg", "unknown method 'svg'; did you mean svf"),
-        ("true", "unknown method 'true', expected auto, bound, cpsat, highs, improve"),
+        ("opener", "unknown method 'opener', expected auto, bound, cpsat, highs, improve"),
         ("", "expected a name, found nothing"),
         ("a(b", "expected the end, found '(b'; a method is NAME[:FORMULATION]"),
         ("ilp-sparse", "it is a formulation; did you mean highs:ilp-sparse?"),
