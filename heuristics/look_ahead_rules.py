@@ -50,7 +50,12 @@ class BelievedEnds:
         """
         if tokens_next + prompt + 1 > state.memory:
             return False
-        self._drop_until(state.now)
+        past = bisect_right(self._ends, state.now)
+        for end in self._ends[:past]:
+            count, bases = self._groups[end]
+            self._change(end, -count, -bases)
+            del self._groups[end]
+        del self._ends[:past]
         count, bases = self._all
         last = state.now + belief
         # Tokens held only grow between two ends, so it is enough to look at the ends.
@@ -63,14 +68,6 @@ class BelievedEnds:
             count -= ended
             bases -= their_bases
         return count == 0 or bases + count * last + prompt + belief <= state.memory
-
-    def _drop_until(self, now: int) -> None:
-        past = bisect_right(self._ends, now)
-        for end in self._ends[:past]:
-            count, bases = self._groups[end]
-            self._change(end, -count, -bases)
-            del self._groups[end]
-        del self._ends[:past]
 
     def _change(self, end: int, count: int, base: int) -> None:
         for totals in (self._groups[end], self._all):

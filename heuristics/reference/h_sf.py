@@ -31,8 +31,7 @@ def a_max(
     """
     by_number = permutation(len(instance), draw)
     queue = sorted(by_number, key=upper.__getitem__) if order == "upper" else by_number
-    starts = largest_batches(instance, queue, upper)
-    return make_schedule(instance, starts, "a-max")
+    return make_schedule(instance, largest_batches(instance, queue, upper), "a-max")
 
 
 def a_random(instance: Instance, draw: Callable[[], float]) -> Schedule:

@@ -52,11 +52,8 @@ def sorted_f_swap(instance: Instance) -> Schedule:
 
 def sorted_f_quantile(instance: Instance, sample: Sample) -> Schedule:
     """W Algorithm 1 with batches by Algorithm 4."""
-
-    def choose(items: list[Item], memory: int) -> set[Item]:
-        return by_quantiles(items, memory, sample)
-
-    return _sorted_f(instance, choose, "sorted-f-quantile")
+    name = "sorted-f-quantile"
+    return _sorted_f(instance, lambda items, memory: by_quantiles(items, memory, sample), name)
 
 
 def sorted_lp(instance: Instance, advice: Sequence[float]) -> Schedule:
