@@ -86,11 +86,8 @@ def run(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
     programs = _programs(folder / ".programs")
     # A command of its own is no worker of the tests' pytest, nor told what that was told.
     inherited = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
-    environment = inherited | {
-        "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
-        "PYTHONPATH": str(checkout),
-        "CHECKOUT": str(ROOT),
-    }
+    environment = inherited | {"PYTHONPATH": str(checkout), "CHECKOUT": str(ROOT)}
+    environment["PATH"] = os.pathsep.join([str(programs), os.environ["PATH"]])
     shell = block.language == "sh"
     command = ["bash", "-c", _script(block)] if shell else ["python", "-c", block.changed()]
     return run_process(*command, cwd=folder, env=environment, timeout=500)

@@ -172,13 +172,9 @@ class Evaluate:
     def alive(self) -> list[str]:
         """Return the command lines of processes that are left after five seconds' grace."""
         deadline = time.monotonic() + 5
-        while (found := self.living()) and time.monotonic() < deadline:
+        while (found := self._processes()) and time.monotonic() < deadline:
             time.sleep(0.05)
-        return found
-
-    def living(self) -> list[str]:
-        """Return the command lines of the processes that are there now."""
-        return [" ".join(line) for line in self._processes().values()]
+        return [" ".join(line) for line in found.values()]
 
     def _processes(self) -> dict[psutil.Process, list[str]]:
         found = {}

@@ -34,14 +34,8 @@ TINY = sorted((ROOT / "instances" / "tiny").glob("*.json"))
 #: Methods beside which others work.
 JOINED = ["highs", "cpsat", "appsi_highs"]
 #: What a bound rests on where volumes prove it, too.
-SOURCES = {
-    "highs:ilp": "HiGHS",
-    "cpsat:cpsat": "CP-SAT",
-    "search:layers": "search",
-    "search": "search",
-    "highs": "volumes",
-    "auto": "volumes",
-}
+SOURCES = {"highs:ilp": "HiGHS", "cpsat:cpsat": "CP-SAT", "search:layers": "search"}
+SOURCES |= {"search": "search", "highs": "volumes", "auto": "volumes"}
 
 
 def _chat(n: int) -> Instance:

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -144,13 +143,6 @@ def by_key(results: list[FinishedRun]) -> dict[str, list[object]]:
     }
 
 
-def workers_of(finished: FinishedRun) -> set[int]:
-    """Return the numbers of the processes above a slow run, one of which is its worker."""
-    found = re.search(r"workers \[([\d, ]+)", finished.record.detail)
-    assert found is not None
-    return set(map(int, found.group(1).split(", ")))
-
-
 @pytest.mark.slow("walks")
 def test_same_rows_as_without_dask(cluster: DaskCluster) -> None:
     """Workers of a cluster give the rows that the local executor gives."""
@@ -181,7 +173,9 @@ def test_worker_killed_and_worker_late(cluster: DaskCluster, tmp_path: Path) -> 
     events.join()
     assert by_key(results).keys() == {task.key for task in planned}
     assert {each.record.status for each in results} == {"feasible"}
-    workers = set().union(*map(workers_of, results))
+    # The processes above each slow run, one of which is its worker.
+    told = [each.record.detail.partition("workers [")[2].partition("]")[0] for each in results]
+    workers = {int(number) for listed in told for number in listed.split(", ")}
     assert doomed.pid not in workers
     assert set(late) < workers
 

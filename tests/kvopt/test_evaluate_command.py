@@ -39,6 +39,7 @@ def solve(instance, seed):
         now += request.output
     return starts
 '''
+MEANT = "expected a suite or an instance, found a method"
 Run = Callable[..., int]
 
 
@@ -315,7 +316,7 @@ def test_names_are_only_names(evaluate: Run, tmp_path: Path, store: Path, capfd:
         (["smoke", "--executor", "slurm"], "'--executor': 'slurm' is not one of 'local', 'dask'"),
         # A method where an instance is expected was meant for the option before it.
         *(
-            (["smoke", "--methods", "svf", each], f"{each!r}: expected a suite or an instance, fou")
+            (["smoke", "--methods", "svf", each], f"{each!r}: {MEANT}")
             for each in ("vllm-v1(block=16)", "highs:ilp", "file:own.py")
         ),
     ],

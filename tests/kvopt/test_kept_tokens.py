@@ -56,8 +56,8 @@ def test_the_example_is_what_it_is_said_to_be() -> None:
     pairs = ((PLAIN, KEPT), (KEPT, PLAIN), (KEPT, KEPT))
     assert [is_better_schedule(*pair) for pair in pairs] == [1, 0, 0]
     # Any positive count; a list of zeros keeps nothing.
-    counts = (None, [], [[0], [0, 0]], [[0], [0, 1]], [[2]])
-    assert [keeps_any_tokens(kept) for kept in counts] == [False, False, False, True, True]
+    assert [keeps_any_tokens(kept) for kept in (None, [], [[0], [0, 0]])] == [False] * 3
+    assert [keeps_any_tokens(kept) for kept in ([[0], [0, 1]], [[2]])] == [True] * 2
 
 
 def test_on_a_clock_the_total_latency_decides() -> None:

@@ -63,11 +63,9 @@ def test_one_run_without_a_process_is_one_line(monkeypatch: Patch, capsys: Captu
 
 def test_what_the_process_of_a_run_lacks_it_says() -> None:
     """Its parent knows it from a failure of the method by how the words begin."""
-    for fault, lacks in (
-        (NO_THREADS, True),
-        (ImportError("libx.so: failed to map segment from shared object"), True),
-        (FileNotFoundError(errno.ENOENT, "No such file"), False),
-    ):
+    missing = FileNotFoundError(errno.ENOENT, "No such file")
+    unmapped = ImportError("libx.so: failed to map segment from shared object")
+    for fault, lacks in ((NO_THREADS, True), (unmapped, True), (missing, False)):
         with pytest.raises(type(fault)) as raised:
             raise fault
         assert describe_failure(raised.value).text.startswith(LACKS) == lacks

@@ -9,7 +9,7 @@ import kvopt
 import kvopt.runs.supervise
 from instances import Instance, Request
 from kvopt.runs.methods_in_turn import MethodSeries
-from kvopt.runs.task import FinishedRun, Task
+from kvopt.runs.task import Task
 from tests.kvopt.sweep_tools import Patch, task_of
 
 FOUR = Instance("four", 6, tuple(Request(i, i % 2, 1 + i % 3, 1 + (2 * i) % 4) for i in range(4)))
@@ -41,10 +41,6 @@ def _tasks(folder: Path, *methods: str, memory_limit: float | None = None) -> li
     return tasks
 
 
-def _statuses(found: list[FinishedRun]) -> list[str]:
-    return [each.record.status for each in found]
-
-
 @pytest.mark.slow("walks")
 def test_one_after_the_other(tmp_path: Path) -> None:
     """In the order of the tasks; each with its own schedule, as it has alone, and bounds."""
@@ -52,7 +48,7 @@ def test_one_after_the_other(tmp_path: Path) -> None:
     series = MethodSeries(_tasks(tmp_path, *names), time.monotonic() + 60)
     found = list(series.run())
     assert [each.record.method for each in found] == names
-    assert set(_statuses(found)) <= {"feasible", "optimal"}
+    assert {each.record.status for each in found} <= {"feasible", "optimal"}
     assert not series.waiting
     for each in found:
         alone = kvopt.run(FOUR, each.record.method)
@@ -104,7 +100,7 @@ def test_the_first_may_take_all(tmp_path: Path) -> None:
     for whole in (False, True):
         series = MethodSeries(_tasks(tmp_path, *methods), time.monotonic() + 60, first_whole=whole)
         found = list(series.run())
-        assert _statuses(found) == ["feasible"] * 4
+        assert [each.record.status for each in found] == ["feasible"] * 4
         limits.append(found[0].record.time_limit)
         assert found[1].record.time_limit < 31
     assert 20 < limits[0] < 31 < limits[1]

@@ -30,7 +30,8 @@ THREE = Instance("three", 2, tuple(Request(i, 0, 1, 1) for i in range(3)))
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The clock of what is printed, which stands still until it is put forward."""
-    found = SimpleNamespace(now=100.0, monotonic=lambda: found.now)
+    found = SimpleNamespace(now=100.0)
+    found.monotonic = lambda: found.now
     monkeypatch.setattr(kvopt.run_progress, "time", found)
     return found
 

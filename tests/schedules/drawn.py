@@ -49,12 +49,9 @@ def draw_possible(rng: random.Random, rows: list[Row], memory: int, keep: bool) 
             del active[i]
         time += 1
     starts = [last[-1][0] - last[-1][1] for last in runs]
-    document: dict[str, Any] = {
-        "starts": starts,
-        "tel": sum(p + o - a for p, (a, _, o) in zip(starts, rows, strict=True)),
-        "lower_bound": None,
-        "status": "feasible",
-    }
+    tel = sum(p + o - a for p, (a, _, o) in zip(starts, rows, strict=True))
+    document: dict[str, Any] = {"starts": starts, "tel": tel, "lower_bound": None}
+    document["status"] = "feasible"
     if any(len(each) > 1 for each in runs) or rng.random() < 0.2:
         document["attempts"] = [[(b - k, g) for b, k, g in each[:-1]] for each in runs]
     if any(k for each in runs for _, k, _ in each) or (keep and rng.random() < 0.2):

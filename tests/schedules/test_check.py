@@ -59,7 +59,7 @@ def test_memory_one_token_short_is_refused_at_the_exact_time() -> None:
         (10, [(3, 1, 4)], [2], None, "id 0 starts at round 2, before its arrival at round 3"),
         (10, [(3, 1, 4)], [9], [[(2, 1)]], "starts at round 2, before its arrival"),
         # The attempt (0, 2) of request 1 holds 4, 5 at times 1, 2; request 0 holds 3, 4 there.
-        (6, [(0, 2, 3), (0, 3, 3)], [0, 3], [[], [(0, 2)]], "time 1 7 tokens are held, memory is"),
+        (6, [(0, 2, 3), (0, 3, 3)], [0, 3], [[], [(0, 2)]], "1 7 tokens are held, memory is 6"),
         # Request 0 holds 3, 4, 5 at 3, 4, 5, after the attempt; request 1 holds 4, 5, 6 after it.
         (6, [(0, 2, 3), (0, 3, 3)], [2, 5], [[], [(0, 2)]], ""),
         # Attempts of one request may not overlap, nor may its last run begin before they end.

@@ -128,10 +128,10 @@ def drawn(seed: int) -> tuple[Instance, Schedule]:
     late += [(2, 10**9)] if draw.random() < 0.5 else []
     batch_time = "linear(base=7,prefill=1.5,square=0.25,decode=2,read=0.125)"
     clock = Clock(batch_time, tuple(late), tuple(prefills) if cutting else None)
-    named = instance.name, instance.sha256, "drawn", tuple(starts), 0, None, "feasible"
-    tried = tuple(attempts) if any(attempts) else None
-    keeps = tuple(kept) if any(map(any, kept)) else None
-    return instance, Schedule(*named, attempts=tried, kept=keeps, clock=clock)
+    named = instance.name, instance.sha256, "drawn", tuple(starts), 0, None
+    before = tuple(attempts) if any(attempts) else None
+    found = tuple(kept) if any(map(any, kept)) else None
+    return instance, Schedule(*named, "feasible", attempts=before, kept=found, clock=clock)
 
 
 def _pieces(draw: random.Random, total: int, cutting: bool) -> tuple[int, ...]:
