@@ -235,10 +235,10 @@ def test_files_of_one_content_are_instances_of_their_own(tmp_path: Path) -> None
 
 def test_a_family_is_an_input() -> None:
     """Five draws by default, each with all parameters in its name; wrong ones are named."""
-    (section,) = read_inputs(["uniform(n=4,memory=60,draws=2)", "uniform(n=4)"], Wishes())
+    (section,) = read_inputs(["uniform(n=4,memory=120,draws=2)", "uniform(n=4)"], Wishes())
     drawn = [load(each).instance for each in section.sources]
-    assert [each and (each.memory, len(each)) for each in drawn] == [(60, 4)] * 2 + [(100, 4)] * 5
+    assert [each and (each.memory, len(each)) for each in drawn] == [(120, 4)] * 2 + [(100, 4)] * 5
     assert len({each.name for each in section.sources}) == 7
     for wrong in ("uniform(m=4)", "uniform(n=x)", "uniform(draws=0)", "uniform(draws=x)"):
-        with pytest.raises(InputError, match="^uniform"):
+        with pytest.raises(InputError, match=r"^uniform"):
             read_inputs([wrong], Wishes())
