@@ -27,6 +27,7 @@ from kvopt.checked_numbers import MAX_GIGABYTES, MAX_SECONDS, MAX_THREADS, SEED_
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.method import Method
 from kvopt.methods.option_values import read_formulation, switched
+from kvopt.methods.syntax import parse_call
 from kvopt.project_paths import shown_path
 from kvopt.suites.instance_sources import (
     InstanceSource,
@@ -56,6 +57,12 @@ SWITCHES = "switches of "
 MAX_DRAWS = 100_000
 #: Requests a second.
 _Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
+
+
+#: A value in a text, read as the first of these kinds.
+_WRITTEN: TypeAdapter[Value] = TypeAdapter(
+    Annotated[int | float | bool | str, Field(union_mode="left_to_right")]
+)
 
 
 class SuiteError(ValueError):
@@ -288,6 +295,15 @@ def _drawn_sources(draw: _Draw) -> Iterator[InstanceSource]:
     if (rate := draw.rate) is None:
         return drawn
     return (arriving_source(each, rate, seed) for each in drawn for seed in again)
+
+
+def read_draws(text: str) -> Iterator[InstanceSource]:
+    """Return the draws of a family, ``uniform(n=20,draws=3)``, or raise a ValueError."""
+    call = parse_call(text)
+    given = dict(call.arguments or ())
+    end = int(given.pop("draws", "5"))
+    values = {key: _WRITTEN.validate_strings(value) for key, value in given.items()}
+    return _drawn_sources(_Draw(family=call.name, seeds=[0, end], set=values))
 
 
 def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:

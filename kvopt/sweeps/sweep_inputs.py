@@ -10,20 +10,16 @@ from pathlib import Path
 from heuristics.policy_registry import policies
 from instances.batch_time import BatchTime
 from instances.families import families
-from instances.generate import draw_family
 from instances.instance_names import find_instances, propose_names
-from kvopt.checked_numbers import read_count
 from kvopt.methods.engine_table import named_engines
 from kvopt.methods.method import Method
-from kvopt.methods.syntax import MethodError, parse_call
 from kvopt.project_paths import shown_path
-from kvopt.suites import InstanceSource, SuiteSection, file_source, read_source, read_suite, suites
+from kvopt.suites import InstanceSource, SuiteSection, file_source, read_suite, suites
+from kvopt.suites.suite import read_draws
 from serving.traces import TraceOptions
 from serving.traces.read_trace import is_instance_file
-from support.message_text import find_name
+from support.message_text import one_line
 
-#: Draws of a family that a command names.
-_DRAWS = "5"
 #: Most runs (instances, methods and seeds multiplied) of one command: a day at least.
 MAX_RUNS = 10**6
 
@@ -80,8 +76,11 @@ def _sources(name: str, trace: TraceOptions | None) -> Iterator[InstanceSource]:
         files = find_instances(name)
     except (OSError, ValueError) as error:
         raise InputError(f"{name!r}: {getattr(error, 'strerror', None) or error}") from None
-    if not files and (drawn := _draws(name)):
-        return iter(drawn)
+    if not files and name.partition("(")[0] in families():
+        try:
+            return read_draws(name)
+        except ValueError as error:
+            raise InputError(f"{name}: {one_line(error)}") from None
     if not files and re.split("[:(]", name)[0] in {"file", *policies(), *named_engines()}:
         raise InputError(
             f"{name!r}: expected a suite or an instance, found a method; several methods are one "
@@ -94,20 +93,3 @@ def _sources(name: str, trace: TraceOptions | None) -> Iterator[InstanceSource]:
             f"found none{near}"
         )
     return (file_source(file, shown_path(file), trace) for file in files)
-
-
-def _draws(text: str) -> list[InstanceSource]:
-    """Return the draws of a family, ``uniform(n=20,draws=3)``; none for any other text."""
-    try:
-        call = parse_call(text)
-    except MethodError:
-        return []
-    if find_name(call.name, families()) is None:
-        return []
-    given = dict(call.arguments or ())
-    try:
-        draws = read_count(given.pop("draws", _DRAWS))
-    except ValueError as error:
-        raise InputError(f"{text}, draws: {error}") from None
-    values = [f"{key}={value}" for key, value in given.items()]
-    return [read_source(draw_family(call.name, seed, values)) for seed in range(draws)]

@@ -50,9 +50,11 @@ def _draw(
     """Draw one column: curves, the interval of each gap, and the best of the other classes."""
     points, is_gap = panel.points(column).reindex(columns=names), column == "gap_low"
     curves = {name: (points.index, points[name]) for name in names}
-    spreads = panel.spreads().reindex(columns=names)
-    bars = None if panel.of_prediction else {name: spreads[name] for name in names}
-    figure_parts.draw_curves(axes, curves, shown, bars if is_gap else None)
+    bars = None
+    if is_gap and not panel.of_prediction:
+        spreads = panel.spreads().reindex(columns=names)
+        bars = {name: spreads[name] for name in names}
+    figure_parts.draw_curves(axes, curves, shown, bars)
     most = panel.points("gap_high").reindex(columns=names).astype(float)
     for name, style in figure_parts.styles(shown).items() if is_gap else ():
         band = {"color": style["color"], "alpha": 0.12, "linewidth": 0}

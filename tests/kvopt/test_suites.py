@@ -216,3 +216,14 @@ def test_files_of_one_content_are_instances_of_their_own(tmp_path: Path) -> None
     expected = [f"{drawn.name} (a.json)", "other", f"{drawn.name} (x/a.json)"]
     assert [task.instance and task.instance.name for task in tasks] == expected
     assert len({task.key for task in tasks}) == 3
+
+
+def test_a_family_is_an_input() -> None:
+    """Five draws by default, each with all parameters in its name; wrong ones are named."""
+    (section,) = read_inputs(["uniform(n=4,memory=120,draws=2)", "uniform(n=4)"], Wishes())
+    drawn = [load(each).instance for each in section.sources]
+    assert [each and (each.memory, len(each)) for each in drawn] == [(120, 4)] * 2 + [(100, 4)] * 5
+    assert len({each.name for each in section.sources}) == 7
+    for wrong in ("uniform(m=4)", "uniform(n=x)", "uniform(draws=0)", "uniform(draws=x)"):
+        with pytest.raises(InputError, match=r"^uniform"):
+            read_inputs([wrong], Wishes())

@@ -7,6 +7,7 @@ import pytest
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.methods.option_values import format_numbers, read_numbers
 from kvopt.methods.parameter_ranges import expand_ranges
+from kvopt.methods.predicted_methods import read_predicted
 
 
 @pytest.mark.parametrize(
@@ -66,3 +67,16 @@ def test_ranges_stand_wherever_several_methods_are_named(tmp_path: Path) -> None
     assert read_numbers("beta=1,tau=0.5,word=x,") == {"beta": 1.0, "tau": 0.5}
     with pytest.raises(MethodError, match=r"expected beta as a number from 0\.001 to 1, found '0'"):
         read_methods(["alpha-beta(beta=0..9)"])
+
+
+def test_predictions_go_to_the_policies_that_take_them() -> None:
+    """Once a value; who knows the outputs, or has a prediction, stays; some come by default."""
+    named = read_predicted(["noise(0..1),rank(0.5)"], ["a-min,svf,a-max with bins(5)"])
+    values = ["noise(sigma=0)", "noise(sigma=1)", "rank(accuracy=0.5)"]
+    wanted = [f"a-min with {each}" for each in values]
+    assert [each.text for each in named] == [*wanted, "svf", "a-max with bins(width=5)"]
+    default = [each.text for each in read_predicted(["noise(0..1)"], [])]
+    assert {"a-min with noise(sigma=1)", "las", "svf", "auto"} <= set(default)
+    for wrong in ("nosie(1)", "noise(1..0)", "noise(9)", " "):
+        with pytest.raises(MethodError):
+            read_predicted([wrong], ["a-min"])
