@@ -1,8 +1,5 @@
 """Smallest volume s·o + o(o+1)/2 first, largest feasible prefix (arXiv 2606.22327, SVF).
 
-Its source states a ratio of at most 1 + 2/(1 − α) when all requests arrive at 0, where α is the
-largest peak divided by M.
-
 Reference: ``heuristics/reference/svf.py``.
 """
 

@@ -38,7 +38,7 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     "nested-wait": {"segment": range(1, 7), "scale": _SCALES},
     "sglang-ratio": {"conservativeness": (0.0, 0.1, 0.3, 0.5, 1.0, 2.0)},
     **{name: {"factor": _FACTORS} for name in ("srpt", "srpt-predicted", "las")},
-    "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
+    "svf-1bit": {"total": (0, 1, 2, 16, 81)},
     "vllm-v1": _ENGINE,
     "vllm-priority": _ENGINE,
     "wait": {"scale": _SCALES},
