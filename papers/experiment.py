@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,6 +19,7 @@ from papers.span import FindingVerdict, Span, judge
 from reports.table import Table
 
 SUITES = Path(__file__).parent / "suites"
+_PAGES = Path(__file__).parent / "pages"
 
 #: A reproduction runs the stated settings.  A calibration has a setting chosen by a printed figure,
 #: and shows nothing about that figure.
@@ -133,10 +135,19 @@ class ExperimentPage:
         return [part.judge(rows, planned_runs(suite, part.sections)) for part in self.parts]
 
 
+def read_page(
+    slug: str,
+    parts: tuple[PagePart, ...],
+    figure: Callable[[pd.DataFrame], str] | None = None,
+) -> ExperimentPage:
+    """Return a page whose texts are in ``pages/SLUG.toml``."""
+    texts = tomllib.loads((_PAGES / f"{slug}.toml").read_text(encoding="utf-8"))
+    return ExperimentPage(slug, parts=parts, figure=figure, **texts)
+
+
 @cache
 def pages() -> dict[str, ExperimentPage]:
     """Return the ``PAGE`` of every module of ``pages/``, by slug."""
-    folder = Path(__file__).parent / "pages"
-    names = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    names = sorted(path.stem for path in _PAGES.glob("*.py") if path.stem != "__init__")
     found = [importlib.import_module(f"papers.pages.{name}").PAGE for name in names]
     return {page.slug: page for page in found}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import pandas as pd
 
@@ -25,73 +26,6 @@ _KINDS = {
     "other reading": "Another reading, which contradicts the counted one: shown, not counted.",
     "other settings": "Other settings than the paper's: its figures are shown, not compared.",
 }
-_INDEX = """\
-# Experiments of the papers: reproduced or not
-
-Each page reproduces an experiment of the [papers](../docs/papers.md) and counts its findings:
-
-{table}
-Fitted findings and other settings (–) are not counted.
-
-- [Ledger](ledger/README.md): all statements of the papers, the source of the
-  [errata](../docs/errata.md).
-- [Exact worst cases](worst_cases/README.md) of policies on small instances.
-
-## Verdicts
-
-A finding holds in a range, which its page states.  Our figure is an interval: a certified interval,
-a count, or a mean of independent repeats with {confidence:.0f} % confidence.
-
-| verdict        | condition                                                  |
-|:---------------|:-----------------------------------------------------------|
-| reproduced     | the whole interval is in the range                         |
-| not reproduced | the whole interval is outside the range                    |
-| undecided      | any other interval, or fewer than half of the planned runs |
-| not run        | too few rows for a figure                                  |
-| not comparable | other settings than the paper's                            |
-
-- A *reproduction* runs the settings that the paper states.
-- A *calibration* chooses one setting so that it matches one result of the paper.  That result is
-  "fitted by it": shown, not counted.
-- *Another reading* contradicts the printed algorithm, which is counted.  It is shown, not counted.
-- *Other settings* than the paper's are shown, not counted.
-
-**How far to trust a count.**  The confidence holds for one interval, not for all: of {figures}
-findings with a figure, about {chance:.0f} would miss theirs by chance if all were means.  A page
-gives the reason for each tolerance on both sides.  Half or twice the tolerance changes {hang} of
-{two_sided} verdicts.  So a verdict near its edge says little, and no count tests a paper.
-
-## Run an experiment again
-
-```sh
-python evaluate.py papers/suites/j2-table-1.toml --store papers.sqlite  # repeats no stored run
-python -m papers j2-table-1 --store papers.sqlite       # takes its rows, writes the pages
-python -m papers --check                                # compares the pages with the rows
-python -m papers "J1 Theorem 5.3"                       # computes a statement again
-pytest papers/tests                                     # the quick tests
-```
-
-Rows of a store are added to the committed rows, so another machine can continue a campaign.
-
-A page can show custom requests, such as a real trace.  Write a suite with the page's section names.
-Replace its draws, for example by
-`{{ trace = "mine.csv", memory = 16492, limit = 1000, rate = 50.0, arrival_seed = 0 }}`.
-Run the suite, and write the page into another folder:
-
-```sh
-python evaluate.py mine.toml --store mine.sqlite
-python -m papers j2-table-1 --store mine.sqlite --suite mine.toml --out mine
-```
-
-The token counts of C section 6 are missing, since they need its data set.
-
-This folder is the package `kvopt-papers`.  It needs kvopt and is not in kvopt's wheel.
-`pip install -e papers` makes `python -m papers` work in any folder.
-
-The code of a method may have changed since its rows were computed.  A line of the page counts
-such rows.
-
-"""
 
 
 def page_text(
@@ -231,7 +165,8 @@ def index_text(
         for page, judged in found
         for kind, number in (counts(page, judged) or {page.parts[0].kind: Counter()}).items()
     ]
-    head = _INDEX.format(
+    template = Path(__file__).with_name("index.txt").read_text(encoding="utf-8")
+    head = template.format(
         table=pipe_table(["page", "kind", *VERDICTS], lines),
         confidence=100 * CONFIDENCE,
         figures=figures,

@@ -1,20 +1,16 @@
-"""Fluid thresholds by segments of the output, lengths unknown (arXiv 2504.11320; our reading).
+"""Fluid thresholds by segments, outputs unknown (arXiv 2504.11320, after Nested WAIT, Algorithm 2).
 
-``docs/policies.md`` says what the source has and why this is a reading.  In unit rounds:
+docs/policies.md lists the differences.  In unit rounds:
 
 - Segment 1 has the first ``segment`` output tokens; each further one ends at twice the tokens.
 - A request that reaches the end of its segment unfinished leaves the worker, keeps its tokens (they
   are prefilled again) and queues for the next segment; it may go on without a gap.
 - Segment k has the threshold n_k = ⌈scale · M · e_k / V⌉, where e_k requests have entered its queue
   and V is what all entries so far would hold, in token-rounds, if each ran to its segment's end.
-- In a round, each segment with at least n_k waiting offers its n_k oldest, segments by their oldest
-  request.  One starts if memory suffices up to the ends of the segments of all that run; the first
-  that does not fit ends the round.  So nothing is ever cleared.
-- An empty worker takes what there is, in order of arrival.
+- Segments start requests as classes of ``wait`` do, if memory suffices up to the ends of segments.
 
 The policy is not clairvoyant and uses no prediction: only that a request makes at most M − s
-tokens.  The guarantee of the source is not claimed.  The policy always ends.  Proof:
-docs/proofs/termination.md (P11).
+tokens.  The source's guarantee is not claimed.  The policy ends (docs/proofs/termination.md, P11).
 """
 
 from __future__ import annotations
@@ -41,7 +37,6 @@ class _Segments(ThresholdRules):
         return min(end, self._memory - self.prompts[request]) - kept
 
     def arrive(self, request: int) -> None:
-        self.place(request)
         self.enter(request, 0, 0)
 
     def started(self, request: int, end: int, state: State) -> None:

@@ -1,8 +1,4 @@
-"""Smallest volume s·o + o(o+1)/2 first, largest feasible prefix (arXiv 2606.22327, SVF).
-
-Its source states a ratio of at most 1 + 2/(1 − α) when all requests arrive at 0, where α is the
-largest peak divided by M.
-"""
+"""Smallest volume s·o + o(o+1)/2 first, largest feasible prefix (arXiv 2606.22327, SVF)."""
 
 from heuristics.guarantee import AT_ZERO, BELOW_MEMORY, Guarantee, volume_first_ratio
 from heuristics.policy import ListPolicy

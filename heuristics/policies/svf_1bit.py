@@ -1,18 +1,37 @@
-"""Small volumes before large ones, one bit a request (our reading of arXiv 2606.22327, 1-bit SVF).
+"""Small proxy volumes first, one bit a request (arXiv 2606.22327 section 3, 1-bit SVF).
 
-The bit says whether a volume s·o + o(o+1)/2 is at most ``threshold`` rounds of the whole memory.
-
-The source names a 1-bit variant of its rule; we know its abstract only, so rule, unit and default
-of the threshold are ours, and no guarantee of the source is claimed.  The common admission still
-uses the true outputs, so this policy counts as clairvoyant.
+The bit says if o ≤ √T, T a bound of all peaks.  The proxy is s·O + O(O+1)/2, O = T^¼ or T^¾.  The
+common admission uses the true outputs, so the policy counts as clairvoyant.
 """
 
-from heuristics.policy import ListPolicy, Parameter
+from math import isqrt, sqrt
+
+import numpy as np
+
+from heuristics.guarantee import AT_ZERO, BELOW_MEMORY, Guarantee, largest_share
+from heuristics.policy import Keys, Known, ListPolicy, Parameter
+
+
+def rank(known: Known) -> Keys:
+    """Return proxy volumes."""
+    bound: int = known.values["total"] or known.memory
+    root = sqrt(sqrt(bound))
+    believed = np.where(known.outputs <= isqrt(bound), root, root**3)
+    return (known.prompts * believed + believed * (believed + 1) / 2,)
+
 
 POLICY = ListPolicy(
     "svf-1bit",
-    parameters=(
-        Parameter("threshold", 1.0, 0.0, 1e9, "largest volume that counts as small, rounds of M"),
+    parameters=(Parameter("total", 0, 0, 1e18, "T, at least all peaks; 0 takes M", True),),
+    guarantees=(
+        Guarantee(
+            "1 + 2M/(1 − α)",
+            "OPT",
+            (AT_ZERO, BELOW_MEMORY),
+            "arXiv 2606.22327, Theorem 3.3",
+            symbols="α = (largest peak)/M, total = 0",
+            ratio=lambda each: 1 + 2 * each.memory / (1 - largest_share(each)),
+        ),
     ),
-    rank=lambda known: (known.volumes > known.values["threshold"] * known.memory,),
+    rank=rank,
 )

@@ -1,21 +1,15 @@
-"""Fluid thresholds by output class, with look-ahead (arXiv 2504.11320, WAIT; our reading).
+"""Fluid thresholds by output class, with look-ahead (arXiv 2504.11320, after WAIT, Algorithm 1).
 
-The source runs a type of prompts only when as many have gathered as its threshold, from the balance
-of a fluid model.  Its full text was not at hand (abstract, summaries and the authors' simulator
-were), and its worker can pause a request without freeing memory, which no schedule here can.
-
-- The type of a request is its output class: 1, 2, 3–4, 5–8, ... tokens.
+- The class of a request is its output: 1, 2, 3–4, 5–8, ... tokens.
 - The threshold of class j is n_j = ⌈scale · M · c_j / V⌉, where c_j requests of the class have
-  arrived so far and V is the volume s·o + o(o+1)/2 of all that have arrived.  With that mix, a
-  worker that keeps its M tokens full finishes M · c_j / V requests of the class per round.
+  arrived so far and V is the volume s·o + o(o+1)/2 of all that have arrived.  In unit rounds these
+  are the largest thresholds of its conditions n_j ≥ λ_j and Σ n_j·volume_j ≤ M, rounded up.
 - In a round, each class with at least n_j waiting offers its n_j oldest, classes by their oldest
   request.  One starts if no later time would hold more than M; the first misfit ends the round.
 - An empty worker takes what there is, in order of arrival: so the last requests are served too.
 
-The policy is clairvoyant, and uses nothing that has not arrived.
-
-Guarantee: the source states near-optimal throughput in heavy traffic; none is claimed for this
-reading.
+The policy is clairvoyant, and uses nothing that has not arrived.  It differs from the source
+(docs/policies.md), so the guarantee of the source is not claimed.
 """
 
 from __future__ import annotations
@@ -43,7 +37,6 @@ class ThresholdRules(LookAheadAdmission):
         self._waiting: dict[int, list[int]] = {}
         self._entered: dict[int, int] = {}
         self._volume = 0
-        #: Thresholds by class, until another request enters.
         self._thresholds: dict[int, int] = {}
 
     def length(self, request: int, kept: int) -> int:
@@ -129,7 +122,6 @@ class _OutputClasses(ThresholdRules):
         return self._outputs[request] - kept
 
     def arrive(self, request: int) -> None:
-        self.place(request)
         self.enter(request, 0, (self._outputs[request] - 1).bit_length())
 
 

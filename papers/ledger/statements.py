@@ -16,7 +16,7 @@ StatementVerdict = Literal[
 VERDICTS: tuple[StatementVerdict, ...] = get_args(StatementVerdict)
 FOLDER = Path(__file__).parent
 #: Letters of the papers, which name their files.
-LETTERS = ("J1", "J2", "W", "C", "K", "A", "F")
+LETTERS = ("J1", "J2", "W", "C", "K", "A", "NSZ", "F")
 
 
 class _Row(BaseModel):
@@ -63,7 +63,7 @@ class PaperStatement(_Row):
 class Paper(_Row):
     """A paper by its cited letter, with statements in the paper's order."""
 
-    letter: Literal["J1", "J2", "W", "C", "K", "A", "F"]
+    letter: Literal["J1", "J2", "W", "C", "K", "A", "NSZ", "F"]
     key: str
     arxiv: str = Field(pattern=r"^\d{4}\.\d{5}$")
     version: str

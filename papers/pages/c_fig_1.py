@@ -10,7 +10,7 @@ import pandas as pd
 
 from instances.families.worst_mix import apportioned, worst_mix
 from papers.curves import Kinds, plain_table
-from papers.experiment import ExperimentPage, Finding, PagePart
+from papers.experiment import Finding, PagePart, read_page
 from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import hindsight
 from papers.selected_rows import of_instances, parameter, ratios, restrict
@@ -163,31 +163,9 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = ExperimentPage(
-    slug="c-fig-1",
-    title="C figure 1: A_min on the worst mix of lengths",
-    source="C (chen2025) section 4.1, Corollary 1, figure 1; errata E11 and E16.",
-    experiment="All outputs lie in [1, u], with no prompts.  As M and n grow the ratio of A_min to "
-    "H-SF tends to a quotient of two quadratic forms in the shares of the lengths.  Its maximum "
-    "over all mixes is drawn against u and fitted by a logarithm.",
-    settings=(
-        ("drawn", "the formula; A_min is not run", "the formula, and A_min on its mix"),
-        ("M", "→ ∞", "1,600 to 8,000; for u = 20 from 400 to 6,400"),
-        ("n", "→ ∞", "10 M; 100 M for Theorem 6"),
-        ("unit", "rounds", "rounds"),
-        ("runs", "", "3 draws of the order"),
-    ),
-    tolerances=(
-        (
-            "5 % around a stated limit",
-            "the limit is up to O(1/M); u/M, the paper's error term, is at most 1.25 % here, "
-            "and the rest is for n",
-        ),
-        ("1 % for an excellent fit", "R² does not bound an error; 1 % is our judgement"),
-        ("1.2 for growth like log u", "a fifth above the quotient of the printed fit"),
-    ),
+PAGE = read_page(
+    "c-fig-1",
     figure=figure,
-    caption="Means over three draws.  The fit and the largest quotient coincide.",
     parts=(
         PagePart(
             "The formula",

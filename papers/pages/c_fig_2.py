@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from papers.curves import draw_points, plain_table
-from papers.experiment import ExperimentPage, Finding, PagePart
+from papers.experiment import Finding, PagePart, read_page
 from papers.latency import Figure
 from papers.selected_rows import of_instances, ratios, share
 from papers.span import Span, at_most, exactly, near
@@ -17,8 +17,6 @@ from reports.figures.figure_parts import drawing, styles
 from reports.table import Table
 
 _UPPER, _MEMORY = 50, 1000
-LOWERS = (1, 5, 10, 15, 25, 40)
-SHARES = (0.002, 0.02, 0.1, 0.4)
 CROSSING = (3 - math.sqrt(5)) / 2
 _LEMMA_1 = (
     "Theorem 6 rests on Lemma 1, which fails (errata E16): if long outputs are rare, no request "
@@ -115,25 +113,9 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = ExperimentPage(
-    slug="c-fig-2",
-    title="C figure 2: A_min and A_ℓ on outputs of two lengths",
-    source="C (chen2025) section 5.1, Theorems 6 and 7, figure 2; errata E16, N3 to N5.",
-    experiment="Outputs are ℓ or u.  The figure draws the stated ratios to H-SF, (3 − α)/2 of "
-    "A_min and 1 + α/(2(1 − α)) or 1 + 2α² of A_ℓ, against α = ℓ/u; they cross at 0.382.",
-    settings=(
-        ("drawn", "the bounds", "the bounds, and runs"),
-        ("share of long outputs", "the worst", ", ".join(f"{each:g}" for each in SHARES)),
-        ("u", "", f"{_UPPER} tokens, ℓ of " + ", ".join(map(str, LOWERS))),
-        ("M and n", "→ ∞", f"{_MEMORY:,} tokens, 30,000 requests in random order"),
-        ("prompts", "any; the proofs have none", "none"),
-    ),
-    tolerances=(
-        ("0.2 % around 0.382", "three digits are printed"),
-        ("u/M next to each bound", "bounds are stated up to O(1/M)"),
-    ),
+PAGE = read_page(
+    "c-fig-2",
     figure=figure,
-    caption="Lines: stated ratios.  Points: measured ratios, one per α and share of long outputs.",
     parts=(
         PagePart(
             "The bounds",

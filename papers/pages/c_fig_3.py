@@ -7,7 +7,7 @@ from itertools import pairwise
 import pandas as pd
 
 from papers.curves import draw_points, plain_table
-from papers.experiment import ExperimentPage, Finding, PagePart, either
+from papers.experiment import Finding, PagePart, either, read_page
 from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import geometric, stated_ratio
 from papers.selected_rows import of_instances, ratios, restrict
@@ -127,28 +127,9 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = ExperimentPage(
-    slug="c-fig-3",
-    title="C figure 3: A_min on geometric outputs",
-    source="C (chen2025) sections 5.2 and 5.3, Theorem 8, figure 3; errata E16.",
-    experiment="Outputs follow G(p), or LG(p), which weighs each length by itself.  The limit of "
-    "A_min's ratio to H-SF is drawn against q = 1 − p.",
-    settings=(
-        ("drawn", "the formula; A_min is not run", "the formula, and runs"),
-        ("u", "→ ∞", f"{_UPPER} tokens"),
-        ("M and n", "→ ∞", "4,000 tokens; 20,000 or 40,000 requests"),
-        ("prompts", "none", "none"),
-        ("runs", "", "3 draws"),
-    ),
-    tolerances=(
-        (
-            "5 % around a stated limit",
-            "as on the page of figure 1; the table shows figures near the edge",
-        ),
-        ("0.1 % for equal formulas", "rounding of long sums in floating point"),
-    ),
+PAGE = read_page(
+    "c-fig-3",
     figure=figure,
-    caption="Lines: Lemma 2's quotient.  Points: our draws.",
     parts=(
         PagePart(
             "G(p)",

@@ -7,9 +7,8 @@ from functools import partial
 import pandas as pd
 
 from papers.curves import draw_curves, latency_table
-from papers.experiment import ExperimentPage, Finding, PagePart, either
+from papers.experiment import Finding, PagePart, either, read_page
 from papers.latency import latency_ratio
-from papers.pages.j2_table_1 import LAW
 from papers.selected_rows import restrict
 from papers.span import Span, at_least, at_most, near
 from reports.figures.figure_parts import drawing
@@ -161,45 +160,9 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = ExperimentPage(
-    slug="c-fig-5-7",
-    title="C figures 5 to 7: mean latency with three kinds of predictions",
-    source="C (chen2025) section 6, figures 5 to 7.",
-    experiment="A simulated Llama-2-70B with two A100 serves up to 2,000 conversations by A_max "
-    "and A_min, which know an interval for each output: one for all, bins of 100, or [(1 − x)o, "
-    "(1 + x)o].  H-SF knows the outputs.",
-    settings=(
-        (
-            "requests",
-            "200, 400, .., 2,000 of LMSYS conversations",
-            "family `chat`: gamma laws with the published means, variances and ranges; 200, "
-            "1,000, 2,000",
-        ),
-        LAW,
-        ("arrivals", "all at 0", "the same"),
-        ("memory", "not stated", "16,492 tokens, as in J2 and W"),
-        (
-            "batch time",
-            "Vidur's linear regression, configuration not stated",
-            "`llama2-70b-2xa100`, fitted to Vidur's profiles",
-        ),
-        (
-            "x",
-            "0.1, 0.95, 0.99; the text calls larger x both better and worse",
-            "larger is less precise (errata E9)",
-        ),
-        ("runs", "not stated", "5 draws, one seed of the policies each"),
-    ),
-    tolerances=(
-        (
-            "10 % for nearly identical, close, well and significantly",
-            "curves without numbers, and words: our judgement",
-        ),
-        ("a factor of 2 for far above", "our judgement; the figure is near 7"),
-        ("0.4 to 0.6 for nearly halved", "our judgement"),
-    ),
+PAGE = read_page(
+    "c-fig-5-7",
     figure=figure,
-    caption="Means over draws.  C's figures print no numbers, so C has no curve here.",
     parts=(
         PagePart(
             "A_min",

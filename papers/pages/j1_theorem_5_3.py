@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.curves import plain_table
-from papers.experiment import ExperimentPage, Finding, PagePart
+from papers.experiment import Finding, PagePart, read_page
 from papers.intervals import against_optimum, mean_between
 from papers.span import FindingVerdict, Span, at_most, quotient
 from reports.figures.figure_parts import drawing, styles
@@ -110,33 +110,9 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = ExperimentPage(
-    slug="j1-theorem-5-3",
-    title="J1 Theorem 5.3: the regret of MC-SF",
-    source="J1 (jaillet2025_v1) section 5, Definition 5.1 and Theorem 5.3.",
-    experiment="Under stationary arrivals from a bounded law over T rounds the expected average "
-    "latency of MC-SF exceeds the hindsight optimum's latency by at most a constant, whether "
-    "the system is overloaded or stable.  Erratum E17 refutes it by another law of arrivals.  Here "
-    "it is measured under random arrivals.  J2 no longer has the statement.",
-    settings=(
-        ("arrivals", "any law of bounded support", "Poisson, λ a round, over T rounds"),
-        ("memory", "M", "40 tokens"),
-        (
-            "bounded",
-            "as T → ∞",
-            f"at most {_BOUNDED:g} times as much at the longest T as at the "
-            "shortest; measurements at finite T refute no constant",
-        ),
-        ("optimum", "", "an interval: the best known schedule and the best bound"),
-    ),
-    tolerances=(
-        (
-            f"a factor of {_BOUNDED:g} for bounded",
-            "our judgement: T is four to sixteen times as long",
-        ),
-    ),
+PAGE = read_page(
+    "j1-theorem-5-3",
     figure=figure,
-    caption="Means over the draws.",
     parts=(
         PagePart(
             "Equal prompts",

@@ -11,9 +11,9 @@ import pandas as pd
 
 from instances.batch_time import NANOSECONDS
 from papers.curves import latency_table
-from papers.experiment import ExperimentPage, Finding, PagePart, PartKind, either
+from papers.experiment import Finding, PagePart, PartKind, either, read_page
 from papers.latency import Figure, method_text
-from papers.pages.j2_table_1 import KINDS, LABELS, RATES, SETTINGS
+from papers.pages.j2_table_1 import KINDS, LABELS, RATES
 from papers.span import Span, at_least, at_most, exactly, near, quotient, slope_of
 from reports.figures.figure_parts import drawing, styles
 
@@ -246,18 +246,8 @@ def _part(demand: str, how: str, kind: PartKind) -> PagePart:
     )
 
 
-PAGE = ExperimentPage(
-    slug="j2-figure-3",
-    title="J2 figure 3 and J1 figure 5: latency against the number of requests",
-    source="J2 (jaillet2025_v2) section 5.2.1, J1 (jaillet2025_v1) sections 7.1, 7.2 and 8.",
-    experiment="The worker of Table 1 serves 1,000, 2,000, ..., 10,000 requests at 50 and at 10 a "
-    "second.",
-    settings=SETTINGS[:-1],
-    tolerances=(
-        ("a quarter around a printed slope", "the paper reads its slopes off a figure"),
-        ("8, not 8.00", "the printed quotient of two slopes"),
-    ),
+PAGE = read_page(
+    "j2-figure-3",
     figure=figure,
-    caption="Mean over the runs of each n.",
     parts=tuple(_part(demand, how, kind) for how, kind in KINDS.items() for demand in RATES),
 )

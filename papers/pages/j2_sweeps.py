@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from papers.curves import Kinds, plain_table
-from papers.experiment import ExperimentPage, Finding, PagePart, PartKind, either
+from papers.experiment import Finding, PagePart, PartKind, either, read_page
 from papers.latency import costs, loop_share, loops, method_text, over_best
-from papers.pages.j2_table_1 import KINDS, RATES, SETTINGS
+from papers.pages.j2_table_1 import KINDS, RATES
 from papers.span import at_least, at_most, mean_of, near
 from reports.figures.figure_parts import drawing, styles
 from reports.table import Table
@@ -259,33 +259,9 @@ def _parts(demand: str, how: str, kind: PartKind) -> tuple[PagePart, ...]:
     )
 
 
-PAGE = ExperimentPage(
-    slug="j2-sweeps",
-    title="J2 figures 7, 8, 10 and 11: α, β and the smallest α without a loop",
-    source="J2 (jaillet2025_v2) section 5.2.1 and Appendix C, J1 (jaillet2025_v1) section 7.",
-    experiment="Mean latency against the share α of memory that admission leaves free, at β = 0.1 "
-    "and 0.2, and against the probability β of clearing, at α = 0.1 and 0.2.  A search in steps of "
-    "0.01 for the smallest α at which clearing all requests does not loop for ever.",
-    settings=(
-        *SETTINGS[1:-1],
-        (
-            "requests",
-            "LMSYS conversations, words; number not stated",
-            "family `chat`: 1,000 at 50 a second, 2,000 at 10; for the smallest α 10,000, too",
-        ),
-        (
-            "grids",
-            "read off the figures",
-            "α 0.05 to 0.4, β 0.01 to 0.5; the smallest α from 0.14, which includes smaller α",
-        ),
-        ("significantly worse", "no number", "by 5 % or more"),
-    ),
-    tolerances=(
-        ("5 % for significantly worse", "no number is printed: our judgement"),
-        ("a tenth around the smallest α", "two steps of 0.01, as in the paper"),
-    ),
+PAGE = read_page(
+    "j2-sweeps",
     figure=figure,
-    caption="Left α, right β.  Means over runs; a triangle marks a run that did not end in time.",
     parts=tuple(
         part
         for how, kind in KINDS.items()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
-from papers.experiment import ExperimentPage, Finding, PagePart, PartKind, either
+from papers.experiment import Finding, PagePart, PartKind, either, read_page
 from papers.latency import (
     latencies,
     latency_ratio,
@@ -44,39 +44,11 @@ LABELS = {
 }
 _SF, _BENCHMARK, *_SIX = PAPER
 _CLOSE = 0.05
-LAW = (
-    "law of the lengths",
-    "not stated; moments and ranges are",
-    "gamma.  Lognormal laws through mean and median (family `chat-lognormal`) fit as well, but "
-    "under them no run clears or loops at the published α.  Gamma laws reproduce both, so this "
-    "setting is chosen by a result (errata N7)",
-)
 
 #: Kinds of parts by the section's batch time.
 KINDS: dict[str, PartKind] = {"as-measured": "reproduction", "calibrated": "calibration"}
 #: Requests a second, by the demand.
 RATES = {"high": 50, "low": 10}
-SETTINGS = (
-    (
-        "requests",
-        "1,000 of LMSYS conversations, words",
-        "family `chat`: gamma laws with the published means, variances and ranges",
-    ),
-    LAW,
-    ("arrivals", "Poisson, 50 a second", "the same"),
-    ("memory", "16,492 tokens", "the same"),
-    (
-        "batch time",
-        "Vidur, configuration not stated",
-        "`llama2-70b-2xa100`, fitted to Vidur's profiles; calibrated: 1.6 times that",
-    ),
-    (
-        "overflow under α, β",
-        "one pass of draws, memory may stay exceeded for a while",
-        "`stall=yes`: one pass, then the time of an empty batch passes",
-    ),
-    ("runs", "50; their difference is not stated", "50, lengths and arrivals anew"),
-)
 
 _FAST = (
     "The batch time is fitted to Vidur's profiles of this model on two A100.  All runs are about "
@@ -242,28 +214,9 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = ExperimentPage(
-    slug="j2-table-1",
-    title="J2 Table 1: mean latency of 1,000 requests at 50 a second",
-    source="J2 (jaillet2025_v2) section 5.2.1 and Table 1; J1 (jaillet2025_v1) section 7.1.",
-    experiment="MC-SF, the same in order of arrival (MC-Benchmark), and six settings of "
-    "α-protection with and without β-clearing serve 1,000 conversations on a simulated "
-    "Llama-2-70B with two A100.  Latencies are means of 50 runs in seconds.",
-    settings=SETTINGS,
-    tolerances=(
-        (
-            "5 % around a printed mean or quotient",
-            "one and a half to five times the confidence of 50 runs here; the law of the lengths "
-            "is no better known",
-        ),
-        (
-            "half of a printed deviation",
-            "a deviation of 50 runs has a confidence of a fifth on either side, in the paper and "
-            "here",
-        ),
-    ),
+PAGE = read_page(
+    "j2-table-1",
     figure=figure,
-    caption="Points: our runs.  Bars: the paper's least to largest run, with its mean.",
     parts=(
         PagePart(
             "With the batch time as measured",

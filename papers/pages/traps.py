@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from papers.curves import plain_table
-from papers.experiment import ExperimentPage, Finding, PagePart
+from papers.experiment import Finding, PagePart, read_page
 from papers.latency import Figure, method_text
 from papers.span import Span, at_least, exactly, near
 from reports.figures.figure_parts import drawing, styles
@@ -124,19 +124,9 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = ExperimentPage(
-    slug="traps",
-    title="Traps: instances on which a policy is provably bad",
-    source="W (wang2025) Theorems 2.1 and 8.2 and Example 3.1, C (chen2025) Theorem 2.",
-    experiment="Constructions on which a policy's ratio to the optimum grows with M, or with the "
-    "width of its predictions.",
-    settings=(
-        ("instances", "of the proofs", "the same, at several M"),
-        ("compared with", "the optimum, or H-SF", "smallest volume first, or H-SF"),
-        ("unit", "rounds", "rounds"),
-    ),
+PAGE = read_page(
+    "traps",
     figure=figure,
-    caption="Ratios to a checked schedule.  The ratio to the optimum is no smaller.",
     parts=(
         PagePart(
             "Orders",

@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 
 from papers.curves import draw_curves, latency_table
-from papers.experiment import ExperimentPage, Finding, PagePart
+from papers.experiment import Finding, PagePart, read_page
 from papers.latency import latency_ratio, least
 from papers.selected_rows import restrict
 from papers.span import FindingVerdict, at_least, at_most, near
@@ -109,36 +109,9 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = ExperimentPage(
-    slug="w-fig-8",
-    title="W figures 8 and 10: mean latency of a mixed trace",
-    source="W (wang2025) section 7 and figure 8, Appendix 12 and figure 10.",
-    experiment="Conversations and long papers to be summarised, four to one, wait at 0.  A "
-    "simulated Llama-2-70B with two A100 serves them by FCFS, MC-SF, Sorted-LP, LP-Swap and "
-    "Sorted-F with either way to choose batches.  Mean latency for 200 to 2,000 requests.",
-    settings=(
-        (
-            "requests",
-            "LMSYS conversations and arXiv papers, 200, 400, .., 2,000",
-            "family `mix80-20`: laws with the published moments; "
-            + ", ".join(f"{n:,}" for n in SIZES),
-        ),
-        ("arrivals", "all at 0", "the same"),
-        ("memory", "16,492 tokens", "the same"),
-        (
-            "batch time",
-            "Vidur's linear regression, configuration not stated",
-            "`llama2-70b-2xa100`, fitted to Vidur's profiles; prompts of several papers in one "
-            "round are longer than any profiled batch",
-        ),
-        ("relaxation", "in rounds, solver not stated", "in rounds, HiGHS; 200 and 400 requests"),
-        ("runs", "not stated", "5 draws, fewer with the relaxation"),
-    ),
-    tolerances=(
-        ("2 % for nearly the same, 5 % for significantly", "curves without numbers: our judgement"),
-    ),
+PAGE = read_page(
+    "w-fig-8",
     figure=figure,
-    caption="Means over draws.  W's figures print no numbers, so W has no curve here.",
     parts=(
         PagePart(
             "Figure 8: without the relaxation",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
-from papers.experiment import ExperimentPage, Finding, PagePart, either
+from papers.experiment import Finding, PagePart, either, read_page
 from papers.latency import Figure, method_text
 from papers.selected_rows import ratios, share
 from papers.span import Span, at_most, near, slope_of
@@ -86,19 +86,9 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = ExperimentPage(
-    slug="w-phase-1",
-    title="W Table 3: the ways to choose batches",
-    source="W (wang2025) sections 5.1 to 5.4, Table 3; errata E7.",
-    experiment="The table has three ways to choose the batches of Sorted-F, with their costs: an "
-    "exact dynamic program, and heuristic swaps and quantiles.",
-    settings=(
-        ("requests", "no experiment", "family `uniform` of W section 11.2, n = 25 to 400, 3 draws"),
-        ("memory", "", "100 tokens"),
-        ("exact batches", "the dynamic program", "a program over sizes and prompts, too"),
-    ),
+PAGE = read_page(
+    "w-phase-1",
     figure=figure,
-    caption="Seconds of whole runs, means over the draws.",
     parts=(
         PagePart(
             "The dynamic program as exact",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
-from papers.experiment import ExperimentPage, Finding, PagePart, either
+from papers.experiment import Finding, PagePart, either, read_page
 from papers.latency import latency_ratio, method_text
 from papers.selected_rows import restrict_family
 from papers.span import Span, at_least, at_most, mean_of, near
@@ -135,30 +135,9 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = ExperimentPage(
-    slug="w-table-4",
-    title="W Table 4: total latencies of five distributions",
-    source="W (wang2025) Appendix 11.2 and Table 4; errata E13.",
-    experiment="Prompts and outputs of 100 requests (mixed: 200) follow one of five laws.  "
-    "Sorted-LP, Sorted-F (swap) and LP-Swap serve them at M = 100.  Totals are means over the "
-    "trials.",
-    settings=(
-        ("requests", "uniform, normal, binomial, exponential, mixed", "the same laws"),
-        ("arrivals", "all at 0", "the same"),
-        ("memory", "100 tokens", "the same"),
-        ("unit of latency", "not stated; read as rounds", "rounds"),
-        ("trials", "not stated", "10 draws, as far as there are rows"),
-    ),
-    tolerances=(
-        (
-            "5 % around a printed total",
-            "the paper does not state its number of draws; one draw changes the total by several "
-            "percent",
-        ),
-        ("1 % around a printed quotient", "quotients of the same draws vary less"),
-    ),
+PAGE = read_page(
+    "w-table-4",
     figure=figure,
-    caption="Points: our draws.  Bars: certified lower bounds.  Diamonds: printed totals.",
     parts=(
         PagePart(
             "The totals",

@@ -28,7 +28,7 @@ from tests.docs.pages import ROOT, is_test
 
 CHECKED = [name for name, each in statements().items() if each.check]
 #: Checks of more than a second, or that start processes of their own.
-SLOW = {"J1 Theorem 6.2", "J2 Equations 1 to 4"}
+SLOW = {"J1 Theorem 6.2", "J2 Equations 1 to 4", "NSZ Theorem 4.1", "K Theorems 3.4, 3.5"}
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ NUMBERED = {
         "Section": "5.1 5.3 6",
     },
     "K": {"Lemma": "A.2", "Proposition": "3.1", "Theorem": "3.2-3.5"},
-    "A": {},
-    "F": {},
+    "NSZ": {"Theorem": "4.1 4.2", "Table": "1"},
+    **dict.fromkeys(("A", "F"), {}),
 }
 
 

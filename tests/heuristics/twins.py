@@ -38,7 +38,7 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     "gamma-boost": _ENGINE | {"gamma": (0.01, 0.1, 1.0), "token": (0.3, 1.0)},
     "sglang-ratio": {"conservativeness": (0.0, 0.1, 0.3, 0.5, 1.0, 2.0)},
     **{name: {"factor": _FACTORS} for name in ("srpt", "srpt-predicted", "las")},
-    "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
+    "svf-1bit": {"total": (0, 1, 2, 16, 81)},
     # No two scores fall to the same number within the arrivals that are drawn.
     "tie": _ENGINE | {"beta": (0.0, 0.1, 3.0), "gamma": (0.9, 0.618034, 1.0), "tau": (2.7, 31.7)},
     "ascend-lpt": _ENGINE,

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import product
 from math import ceil, isqrt
 from random import Random
 
 import kvopt
 from formulations.valid.volume_bounds import volume_bound
 from heuristics.guarantee import largest_share
+from heuristics.policy import ListPolicy
 from heuristics.reference.mc_sf import mc_sf
+from heuristics.simulator import run_policy
 from instances import Instance, Request
 from instances.families import late_burst
-from papers.ledger.check_results import CheckResult, arriving, by_policy, by_starts, together
+from papers.ledger.check_results import (
+    CheckResult,
+    accepted,
+    arriving,
+    by_policy,
+    by_starts,
+    together,
+)
 from papers.ledger.checks.j1 import behind_the_long, burst_first, proposition_4_1
+from papers.worst_cases.exhaustive import optimum
 
 #: s, o, n, M of identical requests.
 Case = tuple[int, int, int, int]
@@ -247,3 +258,27 @@ def lemma_b_2() -> CheckResult:
 def _quotient(case: Case) -> Fraction:
     s, o, n, memory = case
     return (Fraction(5 * o * n, 8) + Fraction(o * (s + o) * n * n, memory)) / printed_value(case)
+
+
+def v5_theorem_4_3() -> CheckResult:
+    """Compare MC-SF by over-estimates with 1 + 2α³/(1 − P/M), all small instances and ties."""
+    policy = ListPolicy("mc-sf", clairvoyant=False, rank=lambda known: (known.upper,))
+    worst, used, count = Fraction(0), Fraction(0), 0
+    for memory, n in ((3, 2), (4, 2), (5, 2), (6, 2), (4, 3), (5, 3)):
+        for prompt in range(memory - 1):
+            ends = range(1, memory - prompt)
+            pairs = [(output, upper) for upper in ends for output in range(1, upper + 1)]
+            for kinds in product(pairs, repeat=n):
+                requests = tuple(
+                    Request(i, 0, prompt, o, output_lower=1, output_upper=upper)
+                    for i, (o, upper) in enumerate(kinds)
+                )
+                instance = Instance("predicted", memory, requests)
+                tel = accepted(instance, run_policy(policy, instance)).tel
+                ratio = Fraction(tel, optimum([(0, prompt, o) for o, _ in kinds], memory))
+                alpha = max(Fraction(upper, o) for o, upper in kinds)
+                left = memory - prompt - max(upper for _, upper in kinds)
+                bound = 1 + 2 * alpha**3 * memory / left
+                worst, used, count = max(worst, ratio), max(used, ratio / bound), count + 1
+    lines = (f"{count} cases: largest ratio {worst}, at most {float(used):.3f} of the bound",)
+    return CheckResult(used <= 1, lines)
