@@ -1,6 +1,8 @@
 """The check of the registry's files: every lie in them is found."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from kvopt.best_known.registry_files import (
 )
 from kvopt.best_known.registry_verification import faults, missing, read_all
 from schedules.schedule_files import read_schedule
+from support.input_files import LARGEST_PROOF
 from tests.kvopt.best_known.registry import (
     FOUR,
     LIBRARY,
@@ -205,17 +208,22 @@ def test_an_edit_by_hand_is_found(proved: Sweep) -> None:
 
 
 @pytest.mark.parametrize("kind", ["schedules", "bounds"])
-@pytest.mark.parametrize("damage", ["gone", "half", "other"])
-def test_a_damaged_proof_is_named(proved: Sweep, kind: str, damage: str) -> None:
-    """A missing file, half a file and one of another instance: the check names the file."""
-    path = proved.proof(kind)
-    if damage == "gone":
-        path.unlink()
-    else:
-        other = path.with_name("pair.json").read_text()
-        path.write_text(path.read_text()[:40] if damage == "half" else other)
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (Path.unlink, "cannot be read: No such file"),
+        (lambda path: path.write_text(path.read_text()[:40]), "no valid JSON"),
+        (lambda path: path.write_text(path.with_name("pair.json").read_text()), ""),
+        (lambda path: os.truncate(path, LARGEST_PROOF + 1), "cannot be read: expected at most"),
+    ],
+)
+def test_a_damaged_proof_is_named(
+    proved: Sweep, kind: str, damage: Callable[[Path], object], told: str
+) -> None:
+    """A missing file, half a file, another instance's, and one that may fill the memory."""
+    damage(proved.proof(kind))
     assert proved.check() == 1
-    assert f"{kind}/four.json" in proved.err
+    assert f"{kind}/four.json: {told}" in proved.err
     # Nothing is built on it either.
     assert proved.merge() == 1
 
@@ -224,8 +232,7 @@ def test_an_impossible_schedule_is_named(proved: Sweep) -> None:
     """A start moved by hand overfills the memory, and the checker says where."""
     path = proved.proof("schedules")
     # Requests 2 and 3 together, and 0 beside them: at time 1 they hold 2 + 2 + 2 > 5.
-    moved = {"starts": [0, 3, 0, 0], "tel": 11}
-    path.write_text(json.dumps(json.loads(path.read_text()) | moved))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"starts": [0, 3, 0, 0], "tel": 11}))
     assert proved.check() == 1
     assert "tokens are held, memory is 5" in proved.err
 
