@@ -9,8 +9,6 @@ the prompt and of the kept output; the paper's w is the service received.  Ours:
 token at least, and the defaults in rounds.  Not built, since no text at hand defines it: the
 choice of who is swapped out, the hysteresis, and the fit of γ.  Guarantee: none is claimed.  It
 always ends.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/queue_orders.py``.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 ``mc-sf`` with over-estimated outputs: the look-ahead reserves upper ends, so nothing is evicted.
 A request frees its memory when it completes.  App. B.3 of v5 has a factor of α³, and its constant
 was not at hand.  The ratio here has a separate proof: docs/proofs/overestimates.md (P17).
-
-Reference: ``heuristics/reference/mc_sf.py``.
 """
 
 from fractions import Fraction

@@ -11,8 +11,6 @@ request_queue.py), not the paper's text.  Ours: the last ten of 100 atoms are th
 without a law is uniform on its interval, and in rounds τ counts rounds.
 
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
-
-Reference: ``heuristics/reference/queue_orders.py``.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ holds s + j tokens at time p + j for j = 1..o, so what is active at round t has 
 may start in the very round in which another completes.
 
 Nothing here uses the simulator, its policies or compiled code, nor do they use it: the tests hold
-each policy against its twin.  Arguments that are not parameters of the policy:
+each policy against its twin; those of serving engines are in ``tests/oracles``.  Arguments that are not parameters of the policy:
 
 ========== ===========================================================================
 lower      lower end of each request's prediction (tokens), by position
@@ -44,14 +44,14 @@ class ManyRoundsError(Exception):
 
 
 @cache
-def references() -> dict[str, Callable[..., Schedule]]:
-    """Return the transcriptions by the name of their policy, sorted.
+def references(package: str = __name__) -> dict[str, Callable[..., Schedule]]:
+    """Return the transcriptions of a package by the name of their policy, sorted.
 
-    Every public function that a file of this folder defines and that returns a schedule is one.
+    Every public function that a file of its folder defines and that returns a schedule is one.
     """
     found: dict[str, Callable[..., Schedule]] = {}
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
+    for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        module = importlib.import_module(f"{package}.{info.name}")
         for name, each in vars(module).items():
             own = getattr(each, "__module__", None) == module.__name__
             returned = getattr(each, "__annotations__", {}).get("return")

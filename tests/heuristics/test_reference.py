@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from heuristics.policy import NotApplicableError
 from heuristics.policy_registry import policies
-from heuristics.reference import EndlessError, ManyRoundsError, UnservableError, references
+from heuristics.reference import EndlessError, ManyRoundsError, UnservableError
 from heuristics.round_driver import EndlessLoopError
 from heuristics.simulator import RunSetting, run_policy
 from schedules import check_schedule
-from tests.heuristics.twins import halves, twin, values_of
+from tests.heuristics.twins import halves, twin, twins, values_of
 from tests.oracles.draws import predicted
 from tests.tiers import a_few
 
@@ -28,17 +28,17 @@ SIZES = {
     "sorted-f-quantile": (40, 60),
 }
 #: Draws of each policy; more where ties, arrivals and evictions at the last token meet rarely.
-ENGINES = [name for name in references() if re.match("vllm|ascend|sglang|trtllm", name)]
-DRAWS = [*((name, 40) for name in references()), *((name, 400) for name in ENGINES)]
+ENGINES = [name for name in twins() if re.match("vllm|ascend|sglang|trtllm", name)]
+DRAWS = [*((name, 40) for name in twins()), *((name, 400) for name in ENGINES)]
 
 
 def test_every_policy_has_a_transcription() -> None:
     """Those that have none are named here, and nothing is transcribed that is no policy."""
-    assert set(policies()) - set(references()) == WITHOUT
-    assert set(references()) <= set(policies())
+    assert set(policies()) - set(twins()) == WITHOUT
+    assert set(twins()) <= set(policies())
 
 
-@pytest.mark.parametrize(("name", "draws"), a_few(DRAWS, len(references())))
+@pytest.mark.parametrize(("name", "draws"), a_few(DRAWS, len(twins())))
 def test_a_policy_equals_its_transcription(name: str, draws: int) -> None:
     """Heaps, tables and skipped rounds change neither starts nor attempts nor kept tokens."""
 

@@ -1,7 +1,7 @@
 """What a policy's transcription needs, so that any of them can be run with its policy."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 
 from heuristics.policy import UNIT_ROUND, Choice, Forecast
 from heuristics.policy_registry import policies
-from heuristics.reference import references
+from heuristics import reference
 from heuristics.simulator import policy_generator
 from instances import Instance
 from schedules import Schedule
+
+
+def twins() -> dict[str, Callable[..., Schedule]]:
+    """Return the transcriptions of papers, engines and kvopt's policies, by the policy's name."""
+    return reference.references() | reference.references("tests.oracles.engines")
+
 
 SHARES = (0.0, 0.1, 0.2, 0.25, 0.5, 0.9)
 _SCALES = (0.001, 0.5, 1.0, 2.5, 20.0, 1000.0)
@@ -107,12 +113,12 @@ def twin(
     given |= values or {}
     limits = tuple(given.get(each) for each in ("block", "budget", "running"))
     given["engine"] = limits, given.get("watermark"), given.get("accounting")
-    taken = list(inspect.signature(references()[name]).parameters)[1:]
+    taken = list(inspect.signature(twins()[name]).parameters)[1:]
     if "pick" in taken:
         # Ties by one random order.
         numbers = rng.random(len(instance))
         given["pick"] = lambda equals: min(equals, key=numbers.__getitem__)
-    return references()[name](instance, **{each: given[each] for each in taken})
+    return twins()[name](instance, **{each: given[each] for each in taken})
 
 
 def halves(n: int) -> st.SearchStrategy[list[float]]:

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from heuristics.reference.round_worker import Job
-from heuristics.reference.vllm_v1 import _Blocks
+from tests.oracles.engines.vllm_v1 import _Blocks
 from instances import Instance
 from schedules import Schedule
 
