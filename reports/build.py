@@ -24,7 +24,6 @@ from kvopt.store.row_files import ExportError, documents, read_rows
 from reports import html, markdown
 from reports.compared_methods import answer_table
 from reports.figures.figure_parts import Drawing, try_drawing
-from reports.figures.over_time import over_time_figure
 from reports.figures.parameter import parameter_figure
 from reports.figures.profile_curves import profile_figure
 from reports.figures.ranking import MAIN_RESULT, ranking_figure, ranking_table
@@ -152,7 +151,7 @@ def _parts_of(unit: Unit) -> Iterator[Table | ReportFigure]:
 
 def _made(unit: Unit) -> Iterator[Table | ReportFigure | None]:
     """Yield the parts with means over a unit's runs, each made when its turn is."""
-    scheduled, given = unit.scheduled, unit.given
+    scheduled = unit.scheduled
     if unit.compared is not None and unit.compared.answer is not None:
         yield answer_table(unit.compared.answer)
     if unit.boards:
@@ -175,7 +174,6 @@ def _made(unit: Unit) -> Iterator[Table | ReportFigure | None]:
     yield ratios.competitive_ratios(unit.averaged)
     yield gaps.gaps_to_optimum(scheduled, engines=True)
     yield gaps.gaps_to_bounds(scheduled, engines=True)
-    yield _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given))
     for common, what, quantity, least in (
         (unit.tel, "tel", "TEL", 1.5),
         (unit.seconds, "time", "seconds to a proof", 10),
@@ -191,10 +189,6 @@ _SWEPT = (
     "over the instances of all curves of a panel; pale: up to the gap to the bound. A run without "
     "a schedule counts as 100 %. Bars: standard deviation of the mean over the seeds. Horizontal: "
     "the best online policies that know nothing of the outputs (dashed), and all (dotted)."
-)
-_TIME = (
-    "Mean over the runs of each solver; a run without a schedule so far counts as 100 %. Left: gap "
-    "to OPT or the best known TEL. Right: gap to the run's own bound."
 )
 
 

@@ -108,16 +108,3 @@ def integrate(steps: pd.DataFrame, horizons: pd.Series) -> pd.Series:
     area = known["gap"].to_numpy(dtype=float) * (until - begin) + np.where(first, begin, 0.0)
     areas = pd.Series(area, index=known["run"]).groupby(level=0).sum()
     return areas.reindex(horizons.index).fillna(horizons.astype(float))
-
-
-def mean_gap_over_time(steps: pd.DataFrame, runs: int, times: np.ndarray) -> np.ndarray:
-    """Return the mean gap of ``runs`` runs at each time; one without a step yet counts with 1.
-
-    Steps are one method's, sorted by run and time; times are increasing seconds.
-    """
-    before = steps.groupby("run")["gap"].shift(fill_value=1.0)
-    change = (steps["gap"] - before).to_numpy(dtype=float)
-    moment = steps["seconds"].to_numpy(dtype=float)
-    order = np.argsort(moment, kind="stable")
-    total = np.concatenate(([0.0], np.cumsum(change[order])))
-    return 1.0 + total[np.searchsorted(moment[order], times, side="right")] / max(runs, 1)

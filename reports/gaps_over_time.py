@@ -1,9 +1,8 @@
-"""The traces of the runs as long tables, and the engines' gaps over time, read from them once."""
+"""The traces of runs as long tables, and the integrals of engines' gaps over time."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,21 +47,12 @@ def _pairs(trace: Any) -> list[tuple[float, float]]:
     ]
 
 
-@dataclass(frozen=True)
-class EngineGaps:
-    """Runs of engines and the changes of their gaps, as columns run, seconds, gap.
+def engine_runs(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the engines among the runs, with the integrals of their gaps where any has a trace.
 
-    The runs have primal_integral and primal_dual_integral (seconds), where any has a trace.
-    ``primal`` is the gap to OPT or else the best known TEL, ``primal_dual`` to the run's bound.
+    Columns primal_integral (of the gap to OPT or the best known TEL) and primal_dual_integral (of
+    the gap to the run's bound), in seconds.
     """
-
-    runs: pd.DataFrame
-    primal: pd.DataFrame
-    primal_dual: pd.DataFrame
-
-
-def timed(runs: pd.DataFrame) -> EngineGaps:
-    """Return the engines among the runs with their gaps over time."""
     engines = runs[runs["engine"]]
     incumbents, bounds = long_trace(engines, "incumbents"), long_trace(engines, "bounds")
     best = engines["opt"].fillna(engines["upper"]).astype("Float64")
@@ -72,8 +62,7 @@ def timed(runs: pd.DataFrame) -> EngineGaps:
     horizons = engines["time_limit"].fillna(engines["seconds"]).fillna(0.0)
     if engines["incumbents"].fillna("").astype(str).isin(["", "[]"]).all():
         horizons = horizons.iloc[:0]
-    engines = engines.assign(
+    return engines.assign(
         primal_integral=integrate(primal, horizons[best.notna().reindex(horizons.index)]),
         primal_dual_integral=integrate(both, horizons),
     )
-    return EngineGaps(engines, primal, both)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, unit_of
 from reports.compared_methods import MethodRanking, compared
-from reports.gaps_over_time import EngineGaps, timed
+from reports.gaps_over_time import engine_runs
 from reports.parameter_curves import Panel, panels
 from reports.per_instance import average_seeds, whole_mean
 from reports.policy_boards import Board, boards, standings
@@ -91,7 +91,7 @@ class Unit:
     @cached_property
     def solvers(self) -> Table:
         """One line a solver."""
-        return solver_table(self.given.runs)
+        return solver_table(engine_runs(self.scheduled))
 
     @cached_property
     def panels(self) -> list[Panel]:
@@ -113,11 +113,6 @@ class Unit:
         seconds = engines["seconds"].clip(lower=LEAST_SECONDS).where(engines["solved"])
         groups = engines.assign(cost=seconds).groupby(["id", "label"], sort=True)["cost"]
         return common_costs(whole_mean(groups).reset_index(), "cost")
-
-    @cached_property
-    def given(self) -> EngineGaps:
-        """The engines' runs, with their gaps over time."""
-        return timed(self.scheduled)
 
 
 def units(rows: pd.DataFrame, runs: pd.DataFrame) -> list[Unit]:

@@ -7,7 +7,8 @@ holds s + j tokens at time p + j for j = 1..o, so what is active at round t has 
 may start in the very round in which another completes.
 
 Nothing here uses the simulator, its policies or compiled code, nor do they use it: the tests hold
-each policy against its twin; those of serving engines are in ``tests/oracles``.  Arguments that are not parameters of the policy:
+each policy against its twin; those of serving engines are in ``tests/oracles``.  Arguments that are
+not parameters of the policy:
 
 ========== ===========================================================================
 lower      lower end of each request's prediction (tokens), by position

@@ -9,7 +9,6 @@ from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS
 from kvopt.methods.engine_table import named_engines
 from kvopt.methods.grammar import ANSWER
-from kvopt.methods.installed import installed_methods
 from kvopt.methods.knowledge import knowledge_words
 from kvopt.methods.option_values import Declared, describe
 from kvopt.methods.syntax import FORM
@@ -28,7 +27,7 @@ _MEANING = (
 def listing() -> str:
     """Return one line for each name, and one for each of its parameters."""
     named = [*named_engines(), *formulations(), *policies(), *PREDICTIONS, *batch_times()]
-    named += [*suites(), *installed_methods()]
+    named += [*suites()]
     width = max(map(len, named))
     lines = [f"methods: {FORM}", _MEANING, "", "solvers (NAME)"]
     for engine in named_engines().values():
@@ -47,8 +46,6 @@ def listing() -> str:
         lines.append(f"  {'':<{width}}    class: {knowledge_words(policy)}")
         lines.append(f"  {'':<{width}}    guarantee: {policy.guarantee or 'none'}")
         lines += _options(width, policy.parameters)
-    for name, path in installed_methods().items():
-        lines.append(f"  {name:<{width}}  of an installed package: {path}")
     lines += ["", "predictions (PREDICTION, for policies with predictions)"]
     for prediction in PREDICTIONS.values():
         lines.append(f"  {prediction.name:<{width}}  {prediction.summary}")

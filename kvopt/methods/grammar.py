@@ -29,7 +29,6 @@ from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS, PredictionModel
 from kvopt.methods.custom_declaration import Described, OwnCall, described, described_of
 from kvopt.methods.engine_table import default_engine, engine_of, named_engines
-from kvopt.methods.installed import installed_methods
 from kvopt.methods.method import Method
 from kvopt.methods.option_values import format_call, read_formulation, read_values
 from kvopt.methods.parameter_ranges import expand_ranges
@@ -170,10 +169,6 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
         policy = policies()[known]
         called = _read_call(known, policy, parsed.arguments, prediction, planned)
         return Method(called[-1], "policy", call=PolicyCall(policy, *called))
-    if not planned and among != "solver" and find_name(name, named_engines()) is None:
-        installed = installed_methods().get(name)
-        if installed is not None:
-            return _read_file(replace(parsed, name="", path=str(installed)))
     solver = _find_solver(name, planned, among)
     if prediction is not None:
         raise MethodError(f"{solver} knows the outputs: it takes no prediction")
@@ -305,7 +300,7 @@ def _find_solver(name: str, planned: bool, among: Among) -> str:
 def _known_names(among: Among) -> list[str]:
     return [
         *(named_engines() if among != "policy" else ()),
-        *((*policies(), *installed_methods()) if among != "solver" else ()),
+        *(policies() if among != "solver" else ()),
     ]
 
 

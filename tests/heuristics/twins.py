@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from heuristics import reference
 from heuristics.policy import UNIT_ROUND, Choice, Forecast
 from heuristics.policy_registry import policies
-from heuristics import reference
 from heuristics.simulator import policy_generator
 from instances import Instance
 from schedules import Schedule

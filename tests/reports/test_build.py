@@ -123,7 +123,6 @@ def test_all_parts_are_there(report: ReportPage) -> None:
         "gaps",
         "ratios",
         "gaps-solvers",
-        "gap-over-time",
         "tel-profiles",
         "time-profiles",
         "instances",

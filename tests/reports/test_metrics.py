@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from reports.formulas import (
     counted_seconds,
     integrate,
-    mean_gap_over_time,
     performance_ratios,
     primal_dual_steps,
     primal_steps,
@@ -74,13 +73,6 @@ def test_primal_dual_integral() -> None:
     found = integrate(primal_dual_steps(incumbents, bounds), pd.Series({1: 10.0}))
     # 2 s of 1; 3 s of 150/200; 3 s of 50/100; closed for 2 s.
     assert found[1] == pytest.approx(2 + 3 * 0.75 + 3 * 0.5)
-
-
-def test_mean_gap_over_time() -> None:
-    """Of two runs one has gap 1/2 from 2 s on and the other never a schedule."""
-    steps = pd.DataFrame({"run": [1], "seconds": [2.0], "gap": [0.5]})
-    # Before 2 s the mean is 1, after it (1/2 + 1) / 2.
-    assert mean_gap_over_time(steps, 2, np.array([1.0, 2.0, 3.0])).tolist() == [1.0, 0.75, 0.75]
 
 
 def test_profile() -> None:

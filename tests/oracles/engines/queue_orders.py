@@ -12,9 +12,9 @@ from statistics import fmean
 from typing import Any
 
 from heuristics.reference.round_worker import Job
-from tests.oracles.engines.vllm_v1 import _Blocks
 from instances import Instance
 from schedules import Schedule
+from tests.oracles.engines.vllm_v1 import _Blocks
 
 
 def tie(
