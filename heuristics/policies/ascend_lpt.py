@@ -59,8 +59,7 @@ class _BestFit(EngineRules):
         self._lengths[prompt] -= 1
         if not self._lengths[prompt]:
             del self._lengths[prompt]
-        if request in self._first:
-            self._first.remove(request)
+        self._first = [each for each in self._first if each != request]
         self._next = None
 
     def _head(self, state: State) -> int | None:

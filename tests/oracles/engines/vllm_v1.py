@@ -17,17 +17,9 @@ from instances import Instance
 from schedules import Schedule
 
 
-def vllm_v1(
-    instance: Instance,
-    block: int,
-    budget: int,
-    running: int,
-    watermark: float,
-    accounting: str,
-    victim: str,
-) -> Schedule:
+def vllm_v1(instance: Instance, engine: tuple[Any, ...], victim: str) -> Schedule:
     """Serve running requests first, preempting a victim; then admit by prompt blocks only."""
-    worker = _Blocks(instance, (block, budget, running), watermark, accounting)
+    worker = _Blocks(instance, *engine)
     tokens: dict[str, Callable[[Job], int]] = {
         "fewest-computed": lambda job: job.prompt + job.made,
         "largest": lambda job: -worker.tokens_next(job),
@@ -37,57 +29,34 @@ def vllm_v1(
 
 
 def vllm_most_remaining(
-    instance: Instance,
-    estimates: list[list[int]],
-    block: int,
-    budget: int,
-    running: int,
-    watermark: float,
-    accounting: str,
+    instance: Instance, estimates: list[list[int]], engine: tuple[Any, ...]
 ) -> Schedule:
     """Serve as vllm-v1, and preempt the largest estimate less the tokens made."""
-    worker = _Blocks(instance, (block, budget, running), watermark, accounting)
+    worker = _Blocks(instance, *engine)
     worker.keeping = lambda job: job.made - estimates[job.position][job.made]
     return replace(worker.serve("vllm-most-remaining"), engine_accounting=worker.engine)
 
 
 def vllm_priority(
-    instance: Instance,
-    estimates: list[list[int]],
-    arrived: list[float],
-    block: int,
-    budget: int,
-    running: int,
-    watermark: float,
-    accounting: str,
+    instance: Instance, estimates: list[list[int]], arrived: list[float], engine: tuple[Any, ...]
 ) -> Schedule:
     """Serve by (estimate, arrival, position as a text), and preempt the largest of these."""
-    worker = _ByPriority(instance, (block, budget, running), watermark, accounting)
+    worker = _ByPriority(instance, *engine)
     first = [each[0] for each in estimates]
     worker.places = list(zip(first, arrived, map(str, range(len(first))), strict=True))
     return replace(worker.serve("vllm-priority"), engine_accounting=worker.engine)
 
 
-def ascend_short_first(
-    instance: Instance,
-    threshold: int,
-    block: int,
-    budget: int,
-    running: int,
-    watermark: float,
-    accounting: str,
-) -> Schedule:
+def ascend_short_first(instance: Instance, threshold: int, engine: tuple[Any, ...]) -> Schedule:
     """Serve as vllm-v1: preempted requests first, then short prompts, then the others."""
-    worker = _ThreeLanes(instance, (block, budget, running), watermark, accounting)
+    worker = _ThreeLanes(instance, *engine)
     worker.threshold = threshold
     return replace(worker.serve("ascend-short-first"), engine_accounting=worker.engine)
 
 
-def ascend_lpt(
-    instance: Instance, block: int, budget: int, running: int, watermark: float, accounting: str
-) -> Schedule:
+def ascend_lpt(instance: Instance, engine: tuple[Any, ...]) -> Schedule:
     """Serve as vllm-v1: one of the first three, then the prompt that fits best."""
-    worker = _OneJob(instance, (block, budget, running), watermark, accounting)
+    worker = _OneJob(instance, *engine)
     return replace(worker.serve("ascend-lpt"), engine_accounting=worker.engine)
 
 
