@@ -100,7 +100,7 @@ NUMBERED = {
     },
     "K": {"Lemma": "A.2", "Proposition": "3.1", "Theorem": "3.2-3.5"},
     "NSZ": {"Theorem": "4.1 4.2", "Table": "1"},
-    **dict.fromkeys(("A", "F"), {}),
+    **{letter: {} for letter in ("A", "F")},
 }
 
 
