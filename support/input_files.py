@@ -18,8 +18,8 @@ from typing import BinaryIO
 
 #: Most bytes of a file that is read as a whole: three million requests.
 LARGEST = 250_000_000
-#: Most bytes of the JSON of a certificate; the library has up to 180,000.
-LARGEST_CERTIFICATE = 1 << 24
+#: Most bytes of a certificate, and of each other file of the registry, which has up to 420,000.
+LARGEST_PROOF = 1 << 24
 
 #: First bytes of a gzip stream, and of UTF-16 in both orders of its bytes.
 GZIP, UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")

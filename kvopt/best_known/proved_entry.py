@@ -56,8 +56,9 @@ from schedules.evidence import (
     contradictions,
     judge,
 )
-from schedules.schedule_files import read_schedule, schedule_document
-from support.json_files import FileError, file_holds
+from schedules.schedule_files import SCHEMA, parse_schedule, schedule_document
+from support.input_files import LARGEST_PROOF
+from support.json_files import FileError, file_holds, read_object
 from support.message_text import one_line
 
 #: Characters of a value in a message.
@@ -160,10 +161,10 @@ def read_known(
     The same bound by the same certificate as ``before`` is not evaluated again.  Raises a
     DamagedError if a file is missing or damaged, or does not prove its value.
     """
-    instance, path = found.instance, folder
+    instance = found.instance
     try:
         path = proof_file(folder, schedule_path(instance.name))
-        schedule = read_schedule(path)
+        schedule = parse_schedule(read_object(path, SCHEMA, LARGEST_PROOF))
         verdict, tel = check_schedule(instance, schedule), schedule.tel
         more = schedule.attempts or schedule.kept or schedule.engine_accounting
         if not verdict.valid or more or tel != entry.upper.value:
@@ -173,9 +174,9 @@ def read_known(
         known = ProvedEntry(entry, schedule, read_certificate_file(path, instance))
         if (before and before.proved) != known.proved:
             _evaluate(instance, known)
-    except (FileError, RegistryError) as error:
+    except RegistryError as error:
         raise DamagedError(f"{entry.instance}: {error}") from None
-    except CertificateError as error:
+    except (CertificateError, FileError) as error:
         raise DamagedError(f"{entry.instance}: {path}: {error}") from None
     return known
 

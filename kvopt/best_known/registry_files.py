@@ -24,7 +24,7 @@ from kvopt.best_known.registry_entry import (
     UpperValue,
 )
 from schedules import Schedule, make_schedule
-from support.input_files import LARGEST_CERTIFICATE
+from support.input_files import LARGEST_PROOF
 from support.json_files import (
     FileError,
     describe_first_fault,
@@ -64,7 +64,7 @@ def read_registry(folder: Path = LIBRARY) -> Registry | None:
     if not path.exists():
         return None
     try:
-        document = read_object(path, SCHEMA)
+        document = read_object(path, SCHEMA, LARGEST_PROOF)
         fields = {key: value for key, value in document.items() if key != "schema"}
         registry = REGISTRY.validate_python(fields)
     except ValidationError as error:
@@ -126,7 +126,7 @@ def read_certificate_file(path: Path, instance: Instance) -> Certificate:
     from formulations.certificates.certificate_file import read_certificate  # see above
 
     try:
-        document = read_object(path, CERTIFICATE_SCHEMA, LARGEST_CERTIFICATE)
+        document = read_object(path, CERTIFICATE_SCHEMA, LARGEST_PROOF)
     except FileError as error:
         raise CertificateError(str(error)) from None
     if document.get("instance_sha256") != instance.sha256:

@@ -97,8 +97,7 @@ def missing(registry: Registry, known: Mapping[str, LibraryInstance]) -> list[st
 
 def stale_proofs(registry: Registry) -> list[tuple[RegistryEntry, OptimumProof]]:
     """Return the proofs by other sources or solvers than today's."""
-    proofs = ((entry, proof) for entry in registry.instances for proof in entry.proofs)
-    return [(entry, proof) for entry, proof in proofs if is_stale(proof)]
+    return [(one, proof) for one in registry.instances for proof in one.proofs if is_stale(proof)]
 
 
 def _read_each(

@@ -21,7 +21,7 @@ from kvopt.store.database import SECONDS_TO_WAIT, open_database
 from kvopt.store.location import StoreError, store_path
 from schedules.schedule_files import parse_schedule, schedule_document
 from support.input_files import LARGEST as LARGEST_FILE
-from support.input_files import LARGEST_CERTIFICATE
+from support.input_files import LARGEST_PROOF
 from support.message_text import one_line
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Store:
     def certificate(self, key: str) -> dict[str, Any] | None:
         """Return the certificate of a run's lower bound, or None."""
         query = f"SELECT key, certificate FROM proofs WHERE key {_AMONG}"
-        found = self._documents(query, [key], "the certificate of run", LARGEST_CERTIFICATE)
+        found = self._documents(query, [key], "the certificate of run", LARGEST_PROOF)
         return dict(found).get(key)
 
     def instance(self, sha256: str) -> dict[str, Any] | None:

@@ -30,7 +30,7 @@ from formulations.valid.window_groups import window_groups
 from instances import Instance, Request
 from instances.families import families
 from kvopt.best_known.registry_files import read_certificate_file
-from support.input_files import LARGEST_CERTIFICATE
+from support.input_files import LARGEST_PROOF
 from tests.oracles.brute_force import brute_force_optimum
 
 AM1 = families()["am1"].generate(seed=1)
@@ -163,6 +163,6 @@ def test_a_certificate_of_many_bytes_is_not_read(tmp_path: Path) -> None:
     """A file beyond what any proof has is refused by its size."""
     file = tmp_path / "certificate.json"
     with file.open("wb") as sparse:
-        sparse.truncate(LARGEST_CERTIFICATE + 1)
+        sparse.truncate(LARGEST_PROOF + 1)
     with pytest.raises(CertificateError, match="expected at most 16,777,216 bytes"):
         read_certificate_file(file, AM1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from kvopt.best_known.registry_files import (
 )
 from kvopt.best_known.registry_verification import faults, missing, read_all
 from schedules.schedule_files import read_schedule
+from support.input_files import LARGEST_PROOF
 from tests.kvopt.best_known.registry import (
     FOUR,
     LIBRARY,
@@ -214,18 +217,22 @@ def test_an_edit_by_hand_is_found(proved: Sweep) -> None:
 
 
 @pytest.mark.parametrize("kind", ["schedules", "bounds"])
-@pytest.mark.parametrize("damage", ["gone", "half", "other"])
-def test_a_damaged_proof_is_named(proved: Sweep, kind: str, damage: str) -> None:
-    """A missing file, half a file and one of another instance: the check names the file."""
-    path = proved.proof(kind)
-    if damage == "gone":
-        path.unlink()
-    elif damage == "half":
-        path.write_text(path.read_text()[:40])
-    else:
-        path.write_text(path.with_name("pair.json").read_text())
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (Path.unlink, "cannot be read: No such file"),
+        (lambda path: path.write_text(path.read_text()[:40]), "no valid JSON"),
+        (lambda path: path.write_text(path.with_name("pair.json").read_text()), ""),
+        (lambda path: os.truncate(path, LARGEST_PROOF + 1), "cannot be read: expected at most"),
+    ],
+)
+def test_a_damaged_proof_is_named(
+    proved: Sweep, kind: str, damage: Callable[[Path], object], told: str
+) -> None:
+    """A missing file, half a file, another instance's, and one that may fill the memory."""
+    damage(proved.proof(kind))
     assert proved.check() == 1
-    assert f"{kind}/four.json" in proved.err
+    assert f"{kind}/four.json: {told}" in proved.err
     # Nothing is built on it either.
     assert proved.merge() == 1
 
@@ -233,10 +240,8 @@ def test_a_damaged_proof_is_named(proved: Sweep, kind: str, damage: str) -> None
 def test_an_impossible_schedule_is_named(proved: Sweep) -> None:
     """A start moved by hand overfills the memory, and the checker says where."""
     path = proved.proof("schedules")
-    document = json.loads(path.read_text())
     # Requests 2 and 3 together, and 0 beside them: at time 1 they hold 2 + 2 + 2 > 5.
-    document.update(starts=[0, 3, 0, 0], tel=11)
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"starts": [0, 3, 0, 0], "tel": 11}))
     assert proved.check() == 1
     assert "tokens are held, memory is 5" in proved.err
 
@@ -244,8 +249,7 @@ def test_an_impossible_schedule_is_named(proved: Sweep) -> None:
 def _weaken(sweep: Sweep) -> None:
     path = sweep.proof("bounds")
     document = json.loads(path.read_text())
-    document["memory"] = [0 for _ in document["memory"]]
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document | {"memory": [0] * len(document["memory"])}))
 
 
 def test_only_changed_proofs_are_evaluated_again(sweep: Sweep, monkeypatch: Patch) -> None:
