@@ -6,8 +6,6 @@ keep their blocks and make no token in this step.  A schedule shows two runs of 
 the second finds all tokens of the first.
 """
 
-from __future__ import annotations
-
 from heuristics.engine_rules import EngineRules
 from heuristics.policy import Known, State
 

@@ -4,8 +4,6 @@
 with ``heuristics/engine_plan.py`` the choice of the victim.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from heapq import heappop, heappush
 from typing import Any

@@ -13,8 +13,6 @@ A request that starts in a round is not evicted in it, nor the other way round. 
 then by position.  Every request completes.  Proof: docs/proofs/termination.md (P11).
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from functools import partial
 

@@ -1,7 +1,5 @@
 """A process that answers one line for one line, and is replaced when it hangs or dies."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

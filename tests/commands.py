@@ -1,7 +1,5 @@
 """Call commands, in the tests' process or another; return output and exit code."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

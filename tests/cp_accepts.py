@@ -1,7 +1,5 @@
 """Ask CP-SAT, in a separate process, which schedules CP models accept."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Run the tasks of an engine in one process, so that its imports happen once."""
 
-from __future__ import annotations
-
 import atexit
 import importlib
 import json

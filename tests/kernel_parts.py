@@ -1,7 +1,5 @@
 """Wrap parts of kernels, which Python cannot call, for tests."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

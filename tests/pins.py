@@ -1,7 +1,5 @@
 """Pinned versions, and the tests that need them."""
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import version
 from pathlib import Path

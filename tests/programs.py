@@ -1,7 +1,5 @@
 """Build the integer program that a text names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from formulations.mip.integer_program import IntegerProgram

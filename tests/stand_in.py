@@ -1,7 +1,5 @@
 """Replace the process of a run by Python code from the environment."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

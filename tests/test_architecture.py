@@ -1,7 +1,5 @@
 """The folders, ways and names of ``docs/architecture.md`` exist."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

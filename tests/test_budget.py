@@ -1,7 +1,5 @@
 """No folder has more lines of Python than its budget, and no large file is tracked."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib

@@ -1,7 +1,5 @@
 """Every named commit of kvopt is in a clone."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from functools import cache

@@ -1,7 +1,5 @@
 """Imports keep the contracts of pyproject.toml, and a parent loads no engine."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Workflows name their actions by commit and their packages by hash."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import tomllib

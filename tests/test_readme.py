@@ -1,7 +1,5 @@
 """The README and the pages of commands install and call kvopt as it is."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

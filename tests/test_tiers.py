@@ -1,7 +1,5 @@
 """Slow tests have a reason, and .ci/run runs them after the README's."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 The environment's site-packages are its own; libraries come from those of the tests.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Pages, messages and docstrings use the field's terms."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 A slow test takes longer than about a second on an idle core.  A quick test does less of the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

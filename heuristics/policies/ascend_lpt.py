@@ -19,8 +19,6 @@ The policy is not clairvoyant and uses no prediction.
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 
 from heuristics.engine_rules import PARAMETERS, EngineRules

@@ -11,8 +11,6 @@ The policy is not clairvoyant and uses no prediction.
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from heuristics.engine_rules import PARAMETERS, EngineRules

@@ -11,8 +11,6 @@ choice of who is swapped out, the hysteresis, and the fit of γ.  Guarantee: non
 always ends.  Proof: docs/proofs/termination.md (P11).
 """
 
-from __future__ import annotations
-
 from math import expm1, log
 from typing import Any
 

@@ -7,8 +7,6 @@ again. For a waiting request the key includes its next token and the prefill of 
 Nothing is believed of outputs, so the look-ahead goes as far as the next time.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from heuristics.policy import RoundPolicy

@@ -13,8 +13,6 @@ The policy is not clairvoyant and uses no prediction: only that a request makes 
 tokens.  The source's guarantee is not claimed.  The policy ends (docs/proofs/termination.md, P11).
 """
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 
 from heuristics.policies.wait import SCALE, ThresholdRules

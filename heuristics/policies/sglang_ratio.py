@@ -20,8 +20,6 @@ Read in the engine's ``PrefillAdder`` and ``ScheduleBatch.retract_decode``, vers
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import floor, inf

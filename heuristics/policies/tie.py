@@ -13,8 +13,6 @@ without a law is uniform on its interval, and in rounds τ counts rounds.
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 """
 
-from __future__ import annotations
-
 from math import fsum, log
 from typing import Any
 

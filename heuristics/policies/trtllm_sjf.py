@@ -15,8 +15,6 @@ The policy is not clairvoyant; the upper end of the prediction is ``max_tokens``
 Guarantee: none is claimed.  It evicts nothing, and after 1/``fade`` the oldest goes first.
 """
 
-from __future__ import annotations
-
 from heuristics.arrival_queue import exact_fraction
 from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
 

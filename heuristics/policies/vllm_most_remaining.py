@@ -8,8 +8,6 @@ The policy is not clairvoyant.  The parameters are the engine's (``docs/policies
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 """
 
-from __future__ import annotations
-
 from heuristics.engine_plan import SparingPlan
 from heuristics.engine_rules import PARAMETERS
 from heuristics.policy import RoundPolicy, State

@@ -12,8 +12,6 @@ The policy is not clairvoyant.  The parameters are the engine's (``docs/policies
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from heuristics.engine_plan import EnginePlan

@@ -23,8 +23,6 @@ the comparison with the engine.
 Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 """
 
-from __future__ import annotations
-
 from heuristics.engine_plan import SparingPlan
 from heuristics.engine_rules import PARAMETERS, EngineRules
 from heuristics.policy import Choice, Known, RoundPolicy, State

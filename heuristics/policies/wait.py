@@ -12,8 +12,6 @@ The policy is clairvoyant, and uses nothing that has not arrived.  It differs fr
 (docs/policies.md), so the guarantee of the source is not claimed.
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from heapq import merge
 from math import ceil

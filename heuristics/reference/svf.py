@@ -3,8 +3,6 @@
 The source states ``svf`` and ``svf-1bit``; the two others are of this suite.
 """
 
-from __future__ import annotations
-
 from heuristics.reference.mc_sf import in_order
 from instances import Instance, Request
 from schedules import Schedule, make_schedule

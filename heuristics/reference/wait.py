@@ -1,7 +1,5 @@
 """Fluid thresholds by class, after WAIT and Nested WAIT (arXiv 2504.11320), step by step."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import ceil
 

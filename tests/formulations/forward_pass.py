@@ -1,7 +1,5 @@
 """The forward search, begun as tests begin it: with the schedule of first come, first served."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from formulations.dp.forward import ForwardPass, search

@@ -1,7 +1,5 @@
 """Random instances with random prices and multipliers, and what dominance proves of them."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

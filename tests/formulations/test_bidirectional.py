@@ -1,7 +1,5 @@
 """Completion bounds against every schedule of small instances, and the bidirectional search."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

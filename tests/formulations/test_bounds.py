@@ -1,7 +1,5 @@
 """Bounds and cuts: valid against brute force, exact in integers, of no size in the tokens."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

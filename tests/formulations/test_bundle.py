@@ -1,7 +1,5 @@
 """A proximal bundle: its steps against duality, and the highest point of concave functions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog

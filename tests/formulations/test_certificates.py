@@ -1,7 +1,5 @@
 """Certificates of bounds: never above the optimum, exact, and refused where they prove nothing."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from dataclasses import replace

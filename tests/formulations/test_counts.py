@@ -1,7 +1,5 @@
 """The search over counts of equal requests: the optimum, by an argument of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

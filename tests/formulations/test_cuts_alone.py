@@ -5,8 +5,6 @@ add one line to ``FAMILIES`` (and one to ``DAMAGED``, so that the test is known 
 and options of formulations are found by themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Certificates of sweeps with dominance against brute force, and sweeps that drop nothing."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

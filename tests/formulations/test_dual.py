@@ -1,7 +1,5 @@
 """Bounds from searched prices: valid against brute force, in time; ``test_exact`` has the LP."""
 
-from __future__ import annotations
-
 import math
 import time
 

@@ -1,7 +1,5 @@
 """Every formulation against a brute force over start times, on tiny instances and draws."""
 
-from __future__ import annotations
-
 import math
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """64-bit arithmetic at the limits of the format, against Python's integers."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

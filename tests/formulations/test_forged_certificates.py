@@ -1,7 +1,5 @@
 """Certificates made to prove too much: whatever they hold, no value is above the optimum."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Look-ahead rows: valid in every schedule, no bound above the optimum, evaluations, search."""
 
-from __future__ import annotations
-
 import math
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Idle gaps split an instance: optima and bounds add up, and a certificate of a sum proves it."""
 
-from __future__ import annotations
-
 import random
 from copy import deepcopy
 from dataclasses import replace

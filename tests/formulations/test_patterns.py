@@ -1,7 +1,5 @@
 """Patterns of running requests and prices on them: against schedules, multisets, brute force."""
 
-from __future__ import annotations
-
 import math
 import time
 from itertools import combinations_with_replacement

@@ -1,7 +1,5 @@
 """The registry of formulations imports their files and no solver; two witnesses share no code."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from functools import cache

@@ -1,7 +1,5 @@
 """Backward dynamic programming with dominance against brute force: no bound is too high."""
 
-from __future__ import annotations
-
 import random
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise

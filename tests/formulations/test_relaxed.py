@@ -1,7 +1,5 @@
 """Integer programs with ``relaxed=yes``: their LP relaxation, whichever solver solves it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

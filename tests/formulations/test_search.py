@@ -1,7 +1,5 @@
 """Our own search against brute force: whatever the prices."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Memory as rows on sets of requests: exact at any M; without them no word of HiGHS counts."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

@@ -1,7 +1,5 @@
 """Dominance between states of different requests, by all completions of small instances."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Reverse sweeps against brute force: bounds never too high, optima, merging, limits, proofs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

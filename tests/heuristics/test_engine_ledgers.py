@@ -1,7 +1,5 @@
 """``vllm-v1`` against recorded steps of vLLM's own scheduler."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Policies that use estimates and laws: their ends, orders by hand, and their transcriptions."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from itertools import combinations_with_replacement, product
 from typing import Any

@@ -1,7 +1,5 @@
 """Prediction models, and that a policy which is not clairvoyant learns no output too early."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Policies that know the machine: their orders and exchanges by hand."""
 
-from __future__ import annotations
-
 from heuristics.machine_time import machine_time
 from heuristics.policy_registry import policies
 from heuristics.simulator import RunSetting, run_policy

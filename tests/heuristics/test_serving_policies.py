@@ -1,7 +1,5 @@
 """Policies of serving engines and their kin: against literal transcriptions and by hand."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

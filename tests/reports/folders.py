@@ -1,7 +1,5 @@
 """Folders of a test: what is put into one, and what one holds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

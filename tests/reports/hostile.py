@@ -1,7 +1,5 @@
 """Names that want to break out of tables, pages and folders."""
 
-from __future__ import annotations
-
 from kvopt.runs.row_columns import Record
 from tests.reports.synthetic import digest, record
 

@@ -1,7 +1,5 @@
 """Frames of made-up runs with the columns of a store."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import asdict
 from typing import Any

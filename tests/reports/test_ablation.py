@@ -1,7 +1,5 @@
 """The ablation: a suite, and a page that is a function of its rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

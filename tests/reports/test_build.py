@@ -1,7 +1,5 @@
 """The folder of a report: the same rows give the same bytes, and staleness is found."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The ranking and the answer at the end of an evaluation, from its rows."""
 
-from __future__ import annotations
-
 import pytest
 
 from kvopt.runs.row_columns import Record

@@ -1,7 +1,5 @@
 """Names from rows neither break nor inject into any table, page or path."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path

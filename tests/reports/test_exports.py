@@ -1,7 +1,5 @@
 """What a paper takes of a report: tables as LaTeX and CSV, spread over seeds, curves, PDF."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """The figures of the page: what they show, and in which letters."""
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd

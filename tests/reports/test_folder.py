@@ -1,7 +1,5 @@
 """The folder of a report: nothing that kvopt did not write is written over or removed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a page tells of its rows: their origin, and how many rest on sources that have changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Who is best: the boards, and sentences of which every figure comes from the rows."""
 
-from __future__ import annotations
-
 from itertools import takewhile
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pages of the library: every instance, open ones first, every link a file."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

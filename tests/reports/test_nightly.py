@@ -1,7 +1,5 @@
 """The comparison of a night with the committed rows: what fails it, what is only told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

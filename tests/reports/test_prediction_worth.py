@@ -1,7 +1,5 @@
 """Predictions: gaps at both ends of their quality, the break-even value, and its interval."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

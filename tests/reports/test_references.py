@@ -1,7 +1,5 @@
 """What is known of an instance, and what cannot be true."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Table and registry say the same of an instance, whatever runs they are given."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

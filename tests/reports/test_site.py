@@ -1,7 +1,5 @@
 """What the site adds to the documentation: who is best, what is open, and the pages of both."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tables: what they count and what they keep apart."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

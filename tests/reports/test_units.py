@@ -1,7 +1,5 @@
 """Rounds and seconds, and two batch times, are in no mean together: of no table, of no figure."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

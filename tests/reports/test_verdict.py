@@ -1,7 +1,5 @@
 """The sentences of a report name who stands first in the table under them, and deny nobody."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from statistics import fmean

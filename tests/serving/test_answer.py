@@ -1,7 +1,5 @@
 """The one answer for who serves: who is compared with whom, and by what share."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

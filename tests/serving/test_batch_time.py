@@ -1,7 +1,5 @@
 """Batch-time models: the texts that name them, their numbers, and fits to measured rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """How much is left: one bound, one sentence and one figure, whichever command is asked."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

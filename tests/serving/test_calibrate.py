@@ -1,7 +1,5 @@
 """``kvopt calibrate`` finds the batch time that made the tokens of a run, and its error."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

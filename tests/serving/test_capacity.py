@@ -1,7 +1,5 @@
 """The largest sustained rate that keeps an objective: the search, the ceiling, the command."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Models and GPUs: sizes against what is published, computed rounds against measured ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from instances.batch_time import BatchTimeError, EngineLimits, parse_batch_time

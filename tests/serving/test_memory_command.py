@@ -1,7 +1,5 @@
 """``kvopt memory``: M of a model and its GPUs, and what the papers' formula gives."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Every serving metric by its definition, from numbers worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """One answer on a trace: the same table from solve, evaluate and its report, and the rates."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rate sweep: arrivals that are scaled, resumption, the table, the figure, and the bound."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ElementTree
 from contextlib import closing
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Instances in seconds: the same figures by every way in, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Steady runs and bursts, from timelines made by hand: one arrival a second unless said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rounds as vLLM logs them: what is read, what is skipped, and the batch time of them."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

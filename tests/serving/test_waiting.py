@@ -1,7 +1,5 @@
 """Who waits in a run in seconds, and for what: by hand, on rounds of 100 ms and more."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

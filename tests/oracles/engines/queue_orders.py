@@ -3,8 +3,6 @@
 The docstrings of the policies say what was read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import exp, log

@@ -3,8 +3,6 @@
 The policy's docstring and docs/policies.md say what was read in the engine's source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any

@@ -6,8 +6,6 @@ prefilled squared, a decoding request, a token read; the default is a round in w
 base counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Shortest prompt first with ageing, as proposed for TensorRT-LLM; a round counts as a second."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

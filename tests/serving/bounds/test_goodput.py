@@ -1,7 +1,5 @@
 """What no scheduler's goodput is above: by hand, against trying all schedules, and policies."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

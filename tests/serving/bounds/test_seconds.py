@@ -1,7 +1,5 @@
 """The bound in seconds: never above brute force, exact in integers, and refused where forged."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Iterator
