@@ -1,7 +1,5 @@
 """Formulation of an engine when the user names none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from formulations.formulation_registry import Kind

@@ -3,8 +3,6 @@
 Times are whole nanoseconds in between, so that seconds and rounds are the same on every machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate

@@ -4,8 +4,6 @@ The models that a text names are in ``serving.batch_time``.  Only :func:`parse_b
 by name: all that runs in rounds loads none of it.
 """
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import dataclass, field
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Large lists of requests, built from columns that are known to be right."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 from collections import deque

@@ -1,7 +1,5 @@
 """Command: write one instance of a family, ``python -m instances.generate FAMILY``."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence

@@ -4,8 +4,6 @@ They are small enough for an exhaustive search over all starts: at most 20 token
 outputs and last arrival that add up to at most 30 rounds.
 """
 
-from __future__ import annotations
-
 from instances.families.shared import numbered
 from instances.instance import Instance, Request
 

@@ -1,7 +1,5 @@
 """Reading and writing the instance file format ``kvopt.instance/1``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Instances by name: a path, or what the library calls them, as ``uniform_100`` or ``am1_00``."""
 
-from __future__ import annotations
-
 import contextlib
 import fnmatch
 import glob

@@ -5,8 +5,6 @@ say how hard it is.  It has no file: by its name it is drawn, held against the s
 where the user's caches are.
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ Seeds are 0, 1, ... in order; no instance was chosen by what any method makes of
 ``worst-case``.  Names are unique over the whole library.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The unit of an instance's times, as data: a round is a second under the unit batch time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 #: Nanoseconds of a second: arrivals, begins and total latency in real time are integers of these.

@@ -4,8 +4,6 @@
 worst of each policy, once where all requests arrive at 0 and once where they do not.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Checked numbers on the command line, and the default time limit."""
 
-from __future__ import annotations
-
 from support.usage_errors import read_integer, read_positive
 
 #: Default time limit of a run, seconds.

@@ -1,7 +1,5 @@
 """Files of the project, their names in rows, and the place of results."""
 
-from __future__ import annotations
-
 import os
 import site
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Unchecked values of the registry of best-known values; ``kvopt.best_known`` checks them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import lru_cache

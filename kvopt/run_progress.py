@@ -1,7 +1,5 @@
 """Progress of a run and of a sweep, for a terminal, a pipe and a function of the caller."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import sys

@@ -13,8 +13,6 @@ A model's name has its formulation and its instance.  The start variables alone 
 - XML, as CPLEX's: ``<variable name="x(3_17)" index="20" value="1"/>`` (SCIP's ``reader_sol.h``).
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Command ``python -m papers``: recompute statements, write the pages of experiments."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of pages, and curves of mean latency against the number of requests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

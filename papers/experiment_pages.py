@@ -1,7 +1,5 @@
 """Pages of experiments and their index as Markdown."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

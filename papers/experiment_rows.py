@@ -1,7 +1,5 @@
 """Rows of a page: one for each run of its suite, as committed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Ratios of a policy to the optimum: a certified interval per draw."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cache, lru_cache

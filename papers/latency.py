@@ -1,7 +1,5 @@
 """Mean latencies in seconds by method, and figures computed from them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from functools import cache

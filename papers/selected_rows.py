@@ -1,7 +1,5 @@
 """Figures of selected rows: one size, one family, or one parameter of a draw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pandas as pd

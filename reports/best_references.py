@@ -1,7 +1,5 @@
 """References of each instance by the rule of evidence (:mod:`schedules.evidence`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter

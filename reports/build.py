@@ -4,8 +4,6 @@ Every file is a function of the rows (and of the stored schedules, for pictures)
 no path of a machine.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace

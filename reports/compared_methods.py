@@ -4,8 +4,6 @@ The policy ran in production, or knows least (``serving.answer.is_base``). Over 
 the mean gaps stand alone: a sum of latencies would be another number.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

@@ -4,8 +4,6 @@ A trace is a step function.  Before the first incumbent the gap is 1.  After a r
 value holds until its time limit, so runs that end early and late are integrated over the same T.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

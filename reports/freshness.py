@@ -4,8 +4,6 @@ A row is stale if its method's sources have another digest today
 (:func:`kvopt.methods.fingerprint.fingerprint`), or if the row does not name one.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

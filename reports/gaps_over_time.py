@@ -1,7 +1,5 @@
 """The traces of runs as long tables, and the integrals of engines' gaps over time."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

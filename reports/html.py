@@ -1,7 +1,5 @@
 """The pages in HTML: everything is escaped, and a policy in the page forbids foreign scripts."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Markdown of pages and tables, that no name can break out of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Tables for a paper: LaTeX as it is shown, CSV as numbers; figures as PDF."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

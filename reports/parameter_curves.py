@@ -1,7 +1,5 @@
 """Gaps over a parameter that policies were run with at several values, next to other policies."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A policy that lacks one of these instances has no rank, and families weigh alike.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pandas as pd

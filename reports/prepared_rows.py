@@ -1,7 +1,5 @@
 """The rows of a store as all tables want them: every column there, of one type, in one order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Costs on shared instances, for performance profiles."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

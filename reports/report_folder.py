@@ -4,8 +4,6 @@ A list in it, ``.kvopt-report``, names the report's files: a title, then a path 
 file is the user's: it is neither written over nor removed.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

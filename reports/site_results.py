@@ -1,7 +1,5 @@
 """Additions of ``kvopt site`` to the documentation: leaderboard, library, first screen."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Stored runs, and all frames that sentences, tables, figures and pages need."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

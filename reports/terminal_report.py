@@ -1,7 +1,5 @@
 """First text on a store: the verdict, the boards, and nothing that takes long."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 A table or figure with means reads one :class:`Unit`, which computes each frame once.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The verdict: sentences that a report begins with, every figure computed from its rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -22,8 +22,6 @@ exits with 0 (valid), 10 (malformed, or a file that cannot be read) or 21 (infea
 usage.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The command ``kvopt check``, also ``python -m schedules.check``."""
 
-from __future__ import annotations
-
 import sys
 
 import click

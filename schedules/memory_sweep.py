@@ -1,7 +1,5 @@
 """The first time at which the tokens held exceed the memory: one sweep in Python integers."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 

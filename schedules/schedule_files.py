@@ -1,7 +1,5 @@
 """Reading and writing the schedule file format ``kvopt.schedule/1``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

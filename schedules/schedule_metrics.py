@@ -4,8 +4,6 @@ They describe any schedule of the right shape (``schedules.check.wrong_structure
 cannot be run, and raise ValueError for others.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import NamedTuple

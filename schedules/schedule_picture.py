@@ -1,7 +1,5 @@
 """The picture of one schedule: memory over time, stacked by request, under a line at M."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The committed JSON Schema of schedules, ``python -m schedules.schema [--check]``."""
 
-from __future__ import annotations
-
 import json
 import sys
 

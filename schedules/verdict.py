@@ -1,7 +1,5 @@
 """Verdict of the checker on a schedule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -4,8 +4,6 @@
 ``kvopt rates`` all print :class:`Answer`; :func:`relative` compares with vLLM's scheduler.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Choices of a run in seconds: its batch time, and the methods that exist in rounds only."""
 
-from __future__ import annotations
-
 from formulations.bounds.computed_bound import ComputedBound
 from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError

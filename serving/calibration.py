@@ -1,7 +1,5 @@
 """A batch time from measured requests: rounds are simulated and fitted in turns."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The largest sustained rate of arrivals that keeps an objective, by policy."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

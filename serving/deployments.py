@@ -16,8 +16,6 @@ memory for activations, are left out, so the memory is a few percent more than v
 start (``GPU KV cache size``).  docs/gpus.md compares the result with measured rounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Engine for an instance in seconds: policies on the clock, and the certified bound."""
 
-from __future__ import annotations
-
 import math
 import time
 

@@ -15,8 +15,6 @@ With arrival a, first token f, completion c and o output tokens of a request:
 Percentiles interpolate linearly between order statistics, as NumPy's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 

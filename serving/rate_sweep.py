@@ -1,7 +1,5 @@
 """Latency and goodput against the rate of arrivals, with the bounds on both."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math

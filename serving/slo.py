@@ -1,7 +1,5 @@
 """A service-level objective as text: ``ttft:500ms,tpot:50ms,e2el:30s``."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, fields
 from fractions import Fraction

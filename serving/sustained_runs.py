@@ -4,8 +4,6 @@ Arrivals cut the requests into thirds: warm-up, first half, second half.  The ba
 arrived and is not complete.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

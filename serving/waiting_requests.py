@@ -1,7 +1,5 @@
 """Requests that wait in a run in seconds, and the cause; without any, order wins nothing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

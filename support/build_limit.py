@@ -3,8 +3,6 @@
 All models use it, so that models of two kinds still share no code.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

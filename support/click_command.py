@@ -1,7 +1,5 @@
 """Declarations and calls of commands, with click: each command returns its exit code."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence

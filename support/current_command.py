@@ -1,7 +1,5 @@
 """The command that runs, by a shell or by a call from Python."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

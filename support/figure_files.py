@@ -1,7 +1,5 @@
 """Figures as files, in a style that no setting of the user changes."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Iterator, Mapping

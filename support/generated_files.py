@@ -1,7 +1,5 @@
 """Files that are generated and committed: write them, or check that they are fresh."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ refused, since a reader may wait for ever.  A stream of the process is read and 
 ``/dev/stdin``, and the name for ``<(...)`` of a shell.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

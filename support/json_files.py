@@ -1,7 +1,5 @@
 """Parts of all file formats: strict JSON, one-line errors, writes of whole files or nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import gzip

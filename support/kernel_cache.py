@@ -5,8 +5,6 @@ One folder holds all kernels of one digest of their files, of the versions and o
 is compiled again, and one that cannot be kept is compiled by each process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Errors of a machine that has no process, thread, open file, memory or disk left."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """Text for messages, rows and tables: one line that any terminal shows, from any source."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

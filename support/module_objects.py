@@ -1,7 +1,5 @@
 """Declarations of the modules of a package, found by looking into its folder."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Collection, Iterator

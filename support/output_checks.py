@@ -1,7 +1,5 @@
 """Checks of outputs before a run: they can be written and replace no file of the command line."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

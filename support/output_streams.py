@@ -1,7 +1,5 @@
 """Standard output and error that never end a command: results come before complaints of them."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io

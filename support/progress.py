@@ -1,7 +1,5 @@
 """Progress of a command on a terminal: a bar of tqdm from two seconds on; silent elsewhere."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Place of the project's packages: a checkout, which some commands write into, or site-packages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from support.usage_errors import UsageError

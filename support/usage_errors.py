@@ -1,7 +1,5 @@
 """Errors of all commands: bad usage is one line, and so is every other error."""
 
-from __future__ import annotations
-
 import math
 import sys
 

@@ -4,8 +4,6 @@
 and shows the exit codes and the longest time of a file; ``FILES=20`` before it takes so many.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Files damaged at random, by bytes and by values, for every reader to read or refuse."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

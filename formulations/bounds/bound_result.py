@@ -1,7 +1,5 @@
 """The result of every ``compute_bound``, and the receiver of improvements on the way."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Protocol
 

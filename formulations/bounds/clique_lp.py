@@ -1,7 +1,5 @@
 """The LP relaxation with cliques as arrays, and its prices by HiGHS."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@
 Prices are linear between the knots of a grid.  Proofs: P1, and P14 of look-ahead rows.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from typing import Any

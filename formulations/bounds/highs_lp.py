@@ -3,8 +3,6 @@
 Only an engine's process may solve one: HiGHS is loaded by the functions that need it.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from typing import Any

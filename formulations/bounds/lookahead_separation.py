@@ -1,7 +1,5 @@
 """Look-ahead rows that the master LP's solution violates, around knots of its grid."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import chain, product

@@ -4,8 +4,6 @@
 that completes by T: it has no rows past T, so both LPs have one value then.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

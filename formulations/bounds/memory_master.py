@@ -1,7 +1,5 @@
 """The master LP of memory prices.  Only an engine's process may use it: it loads HiGHS."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

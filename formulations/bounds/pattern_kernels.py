@@ -1,7 +1,5 @@
 """Compiled kernels of prices on states, in floating point: cheapest starts, best patterns."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from formulations.lagrangian.compiled_array_functions import longer

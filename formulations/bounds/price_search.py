@@ -1,7 +1,5 @@
 """Prices on memory that improve: from the fluid limit, by column generation, on finer grids."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Classes of equal requests, prices on a grid of times, and the cheapest starts under them."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Annotated

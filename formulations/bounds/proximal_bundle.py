@@ -5,8 +5,6 @@ Source: Lemaréchal's and Kiwiel's proximal bundle methods; a step is Mehrotra's
 Nothing here has to be right for a bound to be: the function is evaluated elsewhere, at any points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -11,8 +11,6 @@ The evaluation proves the bound anew, in exact arithmetic.  With the search for 
 ``formulations.valid``, which holds for any prices, and the proof of where 64 bits are exact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

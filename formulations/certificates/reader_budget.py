@@ -4,8 +4,6 @@ Work is counted before it is done.  So a short certificate is proved or refused 
 whatever it holds, and a file of many costs a reader no more than its length allows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Annotated

@@ -15,8 +15,6 @@ The search that made the certificate shares no tables, levels, filter or countin
 Proof: docs/proofs/backward.md (P4); with ``strict``: docs/proofs/dominance.md (P5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ rounded down, a byte each.  It goes through the newest kept bases; 2^j · FEW ol
 whose nodes hold lower bounds of the bases below them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from support.kernel_cache import compile_kernel, compile_part

@@ -3,8 +3,6 @@
 The members of base b of a level are ``members[offsets[b]:offsets[b + 1]]``, states rising.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from support.kernel_cache import compile_kernel, compile_part

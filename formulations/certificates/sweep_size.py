@@ -3,8 +3,6 @@
 The reader's counts, in its order, with a search's knowledge instead of prices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice

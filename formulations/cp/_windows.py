@@ -1,7 +1,5 @@
 """Start windows of the plain CP models, derived apart from those of the integer programs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from instances import Instance

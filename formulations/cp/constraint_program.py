@@ -4,8 +4,6 @@ Apart from ``formulations.mip.integer_program`` on purpose: models of the two ki
 so that each can be a witness of the other's optima.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

@@ -14,8 +14,6 @@ Source: ours; fixing and sublimation as tanaka2009 has them for one machine.  ``
 prices and windows for which a sum could exceed 2⁶⁰.  Proof: docs/proofs/backward.md (P4).
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

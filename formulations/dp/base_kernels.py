@@ -1,7 +1,5 @@
 """Compiled inner loops of ``backward``; what is proved there is not repeated here."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from formulations.lagrangian.compiled_array_functions import longer, more_rows, nowhere

@@ -9,8 +9,6 @@ Source: ours, after completion bounds in bidirectional labelling for vehicle rou
 Proof: docs/proofs/completion.md (P15).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 

@@ -3,8 +3,6 @@
 Proof: docs/proofs/dominance.md (P5), without strict kinds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

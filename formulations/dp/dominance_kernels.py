@@ -5,8 +5,6 @@ A lane's highest bit is never set, so one subtraction compares all lanes of a nu
 (b | high) − a a lane keeps its highest bit if and only if a ≤ b there, and nothing is borrowed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from formulations.lagrangian.compiled_array_functions import in_order

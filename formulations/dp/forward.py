@@ -17,8 +17,6 @@ Bounds come from the caller's multipliers on memory, at a scale that is exact in
 Proof: docs/proofs/forward.md (P6).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

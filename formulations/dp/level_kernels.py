@@ -3,8 +3,6 @@
 Between two levels Python takes half a millisecond, as long as a narrow level itself.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from formulations.dp.base_kernels import expand, merge

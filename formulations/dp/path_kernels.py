@@ -1,7 +1,5 @@
 """Compiled inner loops over a sweep's paths: distances, best path, states."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from formulations.lagrangian.compiled_array_functions import longer, nowhere

@@ -1,7 +1,5 @@
 """Kinds of requests under prices, and their rules in a window: slacks, look-ahead, 64 bits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

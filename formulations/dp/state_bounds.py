@@ -1,7 +1,5 @@
 """Bounds of the forward search's states: least costs to come under prices, completion bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Proof: docs/proofs/forward.md (P6).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

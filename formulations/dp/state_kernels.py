@@ -1,7 +1,5 @@
 """Compiled inner loops of ``layers``."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from formulations.dp.dominance_kernels import below

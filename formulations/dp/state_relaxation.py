@@ -15,8 +15,6 @@ for a kind g whose starts within the window all complete by t, else not at all w
 them is the bound: the sweep may drop paths that are no schedules.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any
 

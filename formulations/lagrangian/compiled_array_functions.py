@@ -3,8 +3,6 @@
 numba's functions and assignments of slices take seconds to compile, anew for each type.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from support.kernel_cache import compile_filling_part, compile_part

@@ -24,8 +24,6 @@ of 0 are: their costs are latencies, at most 10¹² + n·10⁹ rounds each by th
 sums over all requests are taken by them or by :func:`exact_sum`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

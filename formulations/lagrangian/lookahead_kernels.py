@@ -5,8 +5,6 @@ rounds are left than the row looks ahead, and where payments end.  So payments u
 differences of prefix sums, whatever the length of the run.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from formulations.lagrangian.compiled_array_functions import first_at_least

@@ -1,7 +1,5 @@
 """Any prices λ ≥ 0 on memory, and on look-ahead rows, certify a lower bound; here in integers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

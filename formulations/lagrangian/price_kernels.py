@@ -3,8 +3,6 @@
 Imported only where an instance is large enough to pay for loading the compiler.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from support.kernel_cache import compile_filling_part, compile_kernel

@@ -1,7 +1,5 @@
 """Look-ahead rows with prices, as the search writes them and as compiled kernels take them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

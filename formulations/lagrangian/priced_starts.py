@@ -1,7 +1,5 @@
 """Prices on memory and on window groups together certify a lower bound, in integers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

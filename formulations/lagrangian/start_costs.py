@@ -4,8 +4,6 @@ The formula is here for NumPy and in ``kernels`` for compiled loops.  Readers of
 a second writing in ``formulations.certificates.price_evaluation``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Prices on states of running requests: costs of starts, and worths of patterns."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Memory as rows on sets of requests, which count rounds: exact however many tokens there are."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from formulations.mip import ilp

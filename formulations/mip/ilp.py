@@ -1,7 +1,5 @@
 """Time-indexed formulation (ILP) with dense memory rows, as printed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Time-indexed formulation with memory as balances of running requests and tokens held."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

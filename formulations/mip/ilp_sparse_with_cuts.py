@@ -1,7 +1,5 @@
 """``ilp-sparse`` with clique and cover inequalities as occupancy balances."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any

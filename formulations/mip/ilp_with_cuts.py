@@ -1,7 +1,5 @@
 """``ilp`` with clique inequalities as rows of starts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Integer program with start and running variables, memory made linear."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

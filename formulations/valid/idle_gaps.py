@@ -7,8 +7,6 @@ up, whatever the parts are.
 Proof: docs/proofs/parts.md (P8).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Look-ahead rows: what running requests pay now for the tokens that they are about to hold."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from instances import Instance

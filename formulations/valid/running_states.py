@@ -9,8 +9,6 @@ At any time of a feasible schedule, the states of the requests that hold memory 
 what they alone hold later is at most what is held in all.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

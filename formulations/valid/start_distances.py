@@ -1,7 +1,5 @@
 """Least distances of two starts, and the differences that overflow, from the pair alone."""
 
-from __future__ import annotations
-
 from instances import Request
 
 

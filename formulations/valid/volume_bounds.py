@@ -1,7 +1,5 @@
 """Completions by rank: from the smallest volumes, and from how many requests fit at once."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 from instances import Instance, Request

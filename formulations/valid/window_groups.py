@@ -1,7 +1,5 @@
 """Window groups: of m requests that together overflow, at most m − 1 are in their windows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from formulations.valid.start_distances import separation

@@ -1,7 +1,5 @@
 """Start windows: rounds outside which no request of some optimal schedule starts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

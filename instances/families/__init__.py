@@ -4,8 +4,6 @@ The file is named after the family, its docstring's first line is the summary, a
 ``generate(seed=0, ...)`` returns an instance.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass

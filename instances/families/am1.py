@@ -4,8 +4,6 @@ Source: jaillet2025_v2 section 5.1, arrival model 1 (200 trials there): M unifor
 uniform on 40..60, s uniform on 1..5, o uniform on 1..M-s, every draw independent.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from instances.families.draws import Draws

@@ -7,8 +7,6 @@ end of its unit interval, which makes the counts per round independent Poisson(Î
 nobody arrive, the arrivals are drawn again.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

@@ -8,8 +8,6 @@ The ratio that the theorem states is wrong (errata E19); the sums of its proof g
 (1 + √α)²/(√α(1 + α + 2α√α)), α = ℓ/u.
 """
 
-from __future__ import annotations
-
 from math import isqrt
 
 from instances.families.draws import Draws

@@ -3,8 +3,6 @@
 Source: wang2025 Appendix 11.2.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from instances.arrivals import Rate, Variation

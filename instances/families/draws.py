@@ -10,8 +10,6 @@ Families round such draws to integers, so that this would show only where a draw
 1e-15 of a rounding boundary; draws without these functions are exact.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ p >= 2 the large one completes at 3 or later and each small one at 2 or later: T
 which p = 2 attains, since 21 small requests together need 63 tokens.
 """
 
-from __future__ import annotations
-
 from instances.families.shared import Seed, numbered, ranged
 from instances.instance import Instance
 

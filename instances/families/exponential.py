@@ -4,8 +4,6 @@ Source: wang2025 Appendix 11.2: rate 0.2, clipped to [1, 50].  The paper leaves 
 become integers; we round to the nearest and then clip.
 """
 
-from __future__ import annotations
-
 from instances.arrivals import Rate, Variation
 from instances.families.draws import Draws, rounded_and_clipped
 from instances.families.shared import Count, Length, Memory, Seed, Spread, ranged

@@ -1,7 +1,5 @@
 """Length distributions fitted to the moments that the papers publish, and requests made of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ paper does not say what becomes of the mass above u; we draw from the distributi
 It leaves the sizes open too; its proofs take s = 0, our default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated
 

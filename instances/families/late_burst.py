@@ -15,8 +15,6 @@ Three constructions, each with one long request at round 0 that needs the whole 
 starts the long request at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import isqrt
 from typing import Annotated, Literal

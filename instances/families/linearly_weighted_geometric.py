@@ -5,8 +5,6 @@ without bound; we draw from the distribution given o <= u.  It leaves the sizes 
 take s = 0, our default.
 """
 
-from __future__ import annotations
-
 from instances.families.geometric import decaying, geometric_weights
 
 

@@ -5,8 +5,6 @@ with s = 1, o = 2, all at round 0.  For M that is no fourth power, roots are rou
 √M = isqrt(M) and M^1.25 = M·isqrt(√M).
 """
 
-from __future__ import annotations
-
 from math import isqrt
 from typing import Annotated
 

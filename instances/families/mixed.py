@@ -7,8 +7,6 @@ independently with probability 0.2; the replacement is an integer from 40..50, b
 other lengths are rounded to the nearest integer, then clipped.
 """
 
-from __future__ import annotations
-
 import math
 
 from instances.arrivals import Rate, Variation, add_arrivals

@@ -23,8 +23,6 @@ on: at least the sum over w of k·(m - w + 1)·o_w = k·(S_1 + ... + S_m).  Arri
 on the completions as it is: they only rule schedules out.  Their sum is what TEL subtracts.
 """
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 from instances.families.draws import Draws

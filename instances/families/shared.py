@@ -4,8 +4,6 @@ The range of a parameter stands in its annotation, where ``ranged`` reads it to 
 outside and the listing to show it.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping

@@ -22,8 +22,6 @@ remaining three in round m (two integers below T/2 sum to less than T), the last
 with TEL 3m(m+1)/2 + 1, which is therefore OPT.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from instances.families.draws import Draws

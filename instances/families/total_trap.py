@@ -10,8 +10,6 @@ parts that stay equal to M² and the trap M^2.25: then the ratio does grow, as M
 parameter ``growth`` is that 1 + x.
 """
 
-from __future__ import annotations
-
 from math import isqrt
 from typing import Annotated
 

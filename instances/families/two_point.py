@@ -4,8 +4,6 @@ Source: chen2025 section 5.1: o is ℓ or u, and every request carries the predi
 paper leaves the sizes open; its proofs take s = 0, our default.
 """
 
-from __future__ import annotations
-
 from instances.arrivals import Rate, Variation, add_arrivals
 from instances.families.draws import Draws
 from instances.families.shared import (

@@ -4,8 +4,6 @@ Source: wang2025 Appendix 11.2.  The paper writes U(1, 51) and bounds both lengt
 upper end excluded, as numpy draws integers, that is 1..50, and s + o <= 100 = M always holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from instances.arrivals import Rate, Variation, add_arrivals

@@ -14,8 +14,6 @@ n²/(2M)·x'Ax but more, and more so the larger u is: for u = 20, n = 16,000 and
 is 3.7 where 1.91 is stated.  The fault is in the formula (docs/errata.md, E16).
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

@@ -5,8 +5,6 @@ has the runs, a folder each, and ``profiles`` of casys-kaist/LLMServingSim (comm
 the project does not contain.  ``--check`` compares page and CSV.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Iterator

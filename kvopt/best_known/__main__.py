@@ -1,7 +1,5 @@
 """Command: merge stored runs into the best-known values, or verify them."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

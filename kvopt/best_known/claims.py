@@ -1,7 +1,5 @@
 """Claims of stored runs about an instance, without those that must not be taken."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace

@@ -1,7 +1,5 @@
 """Instances of the registry: the committed library, and the ladder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache

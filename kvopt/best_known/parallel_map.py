@@ -1,7 +1,5 @@
 """Parallel map on all cores."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """The record of one instance: its entry, schedule and certificate, read, proved, merged, judged."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """Entries of the registry: values of an instance that runs and certificates have shown."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from typing import Annotated, Literal, Self
 

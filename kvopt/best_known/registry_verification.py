@@ -1,7 +1,5 @@
 """The registry as a whole: read, verified from its files alone, and written anew."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Values of the registry for reports."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path

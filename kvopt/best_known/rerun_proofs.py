@@ -1,7 +1,5 @@
 """Command: run stale proofs of optima again, or a method as one more proof."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import replace

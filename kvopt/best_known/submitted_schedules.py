@@ -1,7 +1,5 @@
 """Schedules from outside: each judged by the checker and the registry, the better ones merged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs next to a run in seconds: the bound, and the policies of the answer."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Names that the shell proposes; modules are listed, not imported, since a shell waits."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Iterable
 from itertools import chain

@@ -1,7 +1,5 @@
 """The command ``kvopt evaluate``: many instances, many methods, one store, reports."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

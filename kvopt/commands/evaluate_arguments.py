@@ -1,7 +1,5 @@
 """Arguments of ``kvopt evaluate``."""
 
-from __future__ import annotations
-
 import click
 
 from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds

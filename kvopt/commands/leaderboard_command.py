@@ -1,7 +1,5 @@
 """The command ``evaluate.py leaderboard``: the ranking of a store, in the terminal."""
 
-from __future__ import annotations
-
 import click
 
 from kvopt.best_known import RegistryError, known_values

@@ -1,7 +1,5 @@
 """Text of ``--list`` in both commands: methods, their parts, and their knowledge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from formulations.formulation_registry import formulations

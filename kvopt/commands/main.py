@@ -3,8 +3,6 @@
 A subcommand is imported when a user calls it, so that the first line comes at once.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib import import_module

@@ -1,7 +1,5 @@
 """An aligned table of a command: names to the left, figures to the right."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 #: Columns of names.

@@ -1,7 +1,5 @@
 """One table of every policy on one instance, in rounds or in seconds."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The command ``kvopt read-solution``: a solution file of an exported model as a schedule."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import click

@@ -1,7 +1,5 @@
 """``kvopt show NAME``: a policy and its pseudocode, a formulation, or a solver's constants."""
 
-from __future__ import annotations
-
 from itertools import groupby
 from pathlib import Path
 from textwrap import wrap

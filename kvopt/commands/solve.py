@@ -4,8 +4,6 @@ A separate process runs the method, as in a sweep.  This module shows its progre
 writes its result.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Arguments of ``kvopt solve``, and the method that they name."""
 
-from __future__ import annotations
-
 import re
 
 from instances.instance_names import describe_hidden, find_instance

@@ -1,7 +1,5 @@
 """The command ``kvopt submit``: schedules from outside, into the best-known values if better."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``kvopt warm``: compile all kernels, so that no run on this machine waits for them."""
 
-from __future__ import annotations
-
 import sys
 
 import click

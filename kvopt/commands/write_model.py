@@ -1,7 +1,5 @@
 """``solve.py --write-model``: the model of a formulation as a file for other solvers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

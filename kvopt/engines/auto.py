@@ -1,7 +1,5 @@
 """Simulated annealing and a bound method in parallel, chosen by size (the default)."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import time

@@ -1,7 +1,5 @@
 """Lower bounds from volumes or Lagrangian multipliers, certified in integers."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

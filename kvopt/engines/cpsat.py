@@ -1,7 +1,5 @@
 """OR-tools' CP-SAT: schedules and integer bounds during the search, without certificates."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

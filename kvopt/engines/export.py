@@ -1,7 +1,5 @@
 """Writes the model of a MIP formulation to a file for other solvers; solves nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kvopt.engines.job import EngineJob

@@ -1,7 +1,5 @@
 """HiGHS on a Pyomo model: the MIP, in large models after a certified bound of the LP relaxation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

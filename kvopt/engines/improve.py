@@ -1,7 +1,5 @@
 """Simulated annealing on a list-scheduling encoding, from the best policy's schedule."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from heuristics.list_search import SearchBudget, columns_of, improve_starts

@@ -1,7 +1,5 @@
 """Any solver that Pyomo's solver interface offers and this machine has, on a Pyomo model."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -13,8 +13,6 @@ With ``states`` prices on states come first, and every pass has completion bound
 Proofs: docs/proofs/forward.md (P6), docs/proofs/completion.md (P15).
 """
 
-from __future__ import annotations
-
 import math
 import time
 

@@ -1,7 +1,5 @@
 """Runs of a sweep on Dask: on a SLURM cluster, or on Kubernetes."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """Runs of a sweep on this machine: a few at a time, each in a separate process."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

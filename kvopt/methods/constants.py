@@ -1,7 +1,5 @@
 """The numbers that tune a method: constants in the sources of its rooms."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Declaration of a custom file, read in a separate process and sent as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields

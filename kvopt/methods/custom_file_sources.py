@@ -9,8 +9,6 @@ Not counted are hidden files, ``__pycache__``, virtual environments, reports, st
 cannot be executed), outputs of the command, and the suite's packages.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

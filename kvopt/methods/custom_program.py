@@ -7,8 +7,6 @@ has ``KVOPT_SECONDS`` (its limit), ``KVOPT_SEED``, ``KVOPT_THREADS`` and ``KVOPT
 in rounds).  It runs below the process of the run, under the same limits, and ends with it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -18,8 +18,6 @@ A separate process imports the file first and reads its declaration
 every schedule is checked.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import json

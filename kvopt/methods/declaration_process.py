@@ -1,7 +1,5 @@
 """Process that imports a custom method's file and sends its declaration."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

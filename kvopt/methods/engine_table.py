@@ -10,8 +10,6 @@ Two keys are optional.  A ``default`` engine gets the formulations of its kind. 
 source of the bounds that its search proves, which makes it a witness of an optimum.
 """
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

@@ -5,8 +5,6 @@ room repeats the methods of that room, and no other.  The digest of a custom fil
 suite and the file's neighbours (``kvopt.methods.custom_file_sources``).
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import importlib.metadata

@@ -9,8 +9,6 @@ formulation runs alone, without one after our presolve.  Among several methods `
 each value (``kvopt.methods.parameter_ranges``).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Names of methods, policies and supports of bounds for tables, from a row's text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Values in parentheses, as in ``alpha-beta(alpha=0.2,beta=0.1)``: read, refused, written."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A range of a parameter, ``mine(beta=0..2 step 0.5)``, as one method for each of its values."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from itertools import product

@@ -1,7 +1,5 @@
 """Call of a policy: its parameters and its prediction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from heuristics.policy import Policy, Values

@@ -1,7 +1,5 @@
 """Methods with predictions: a policy that takes them stands once for each value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

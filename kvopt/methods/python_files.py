@@ -1,7 +1,5 @@
 """Python files: their modules, their syntax trees and their digests."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import re

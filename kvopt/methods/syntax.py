@@ -10,8 +10,6 @@ comma, bracket or quote; a bare path also ends before the word ``with``.  Other 
 :class:`MethodError`.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterable

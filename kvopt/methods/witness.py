@@ -4,8 +4,6 @@ Code is named by its rooms in ``formulations``, which the contracts of pyproject
 models without a room in common share no code.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from formulations.dp.exact_search import ExactSearch

@@ -1,7 +1,5 @@
 """Policies inside a run's process, and the relaxation that advises some."""
 
-from __future__ import annotations
-
 import importlib
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Evaluate the certificate of a custom method in a process with limits: it may take long."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

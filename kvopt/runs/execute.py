@@ -1,7 +1,5 @@
 """Carries out one task in a separate process; every failure there becomes a row."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

@@ -9,8 +9,6 @@ stays below it.  The keeper kills all that is left when the run ends or the call
 The server imports no engine, and nothing that starts threads.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import gc

@@ -5,8 +5,6 @@ others are compiled side by side; of several runs one compiles, and the others w
 folder replaces one that cannot be written.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

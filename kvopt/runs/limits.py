@@ -1,7 +1,5 @@
 """Time limit of a run: one rule for both commands, for policies and engines."""
 
-from __future__ import annotations
-
 import time
 
 from kvopt.runs.task import Task

@@ -1,7 +1,5 @@
 """Processes that end with their parent, on Linux only."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

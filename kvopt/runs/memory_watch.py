@@ -1,7 +1,5 @@
 """Resident memory of a run's processes; virtual memory would count stacks and libraries."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import sys

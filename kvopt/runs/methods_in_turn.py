@@ -4,8 +4,6 @@ Each is a separate run and has a share of the time.  The relaxation that advises
 once.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

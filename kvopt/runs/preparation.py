@@ -4,8 +4,6 @@ While kernels are compiled, once on a machine, the clock of the run stands at 0,
 bound and a schedule already.
 """
 
-from __future__ import annotations
-
 import importlib
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Process of a run: a fork that gets lines and sends events, watched and ended from here."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Provenance of a result: versions, machine, limits, command and time."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.metadata
 import os

@@ -4,8 +4,6 @@ The store's table, the types of frames, CSV and Parquet files and the nightly's 
 :class:`Record`: a new column is a line there, and ``kvopt.runs.run_row`` fills it.
 """
 
-from __future__ import annotations
-
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from types import NoneType

@@ -1,7 +1,5 @@
 """Evidence of a run about the ``known_optimum`` of its instance's file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from formulations.valid.volume_bounds import volume_bound

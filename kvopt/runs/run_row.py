@@ -1,7 +1,5 @@
 """Makes the row of a run: its results, its cost and its machine."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import fields, replace
 from typing import Any

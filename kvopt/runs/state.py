@@ -1,7 +1,5 @@
 """The best schedule and bound of a run: only this module checks schedules, each of them once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """Watches the process of one run: hands on what it sends, and stops it at its limits."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 The parent process sends better schedules to each; :data:`RECEIVED` is the last one here.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

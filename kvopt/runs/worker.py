@@ -4,8 +4,6 @@ After ``Ready`` the clock of the run starts; ``PeakMemory`` comes last.  Lines a
 schedules (``kvopt.runs.team``).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

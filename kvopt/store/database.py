@@ -1,7 +1,5 @@
 """The SQLite file of a store: its three tables, made once and then read or written."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import time

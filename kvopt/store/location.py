@@ -1,7 +1,5 @@
 """Location of a store: the text after ``--store``, and the files that SQLite keeps there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sources of instances: a file or a generator, which is read on demand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Suite format: a TOML file with a summary and sections, each a product of runs."""
 
-from __future__ import annotations
-
 import glob
 import inspect
 import os

@@ -1,7 +1,5 @@
 """Contradictions of stored runs: a schedule that was refused, a bound above a schedule."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace

@@ -1,7 +1,5 @@
 """Failures of a sweep: methods without a schedule, and instances that none could run on."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

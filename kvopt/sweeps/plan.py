@@ -1,7 +1,5 @@
 """Plan of a sweep: the tasks of its sections."""
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator

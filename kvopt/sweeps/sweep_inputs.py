@@ -1,7 +1,5 @@
 """Inputs of a command line: suites, instance files, folders and globs, as sections."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

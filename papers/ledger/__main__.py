@@ -1,7 +1,5 @@
 """Command ``python -m papers.ledger``: write the ledger's pages and the errata."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

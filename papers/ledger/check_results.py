@@ -1,7 +1,5 @@
 """Results of checks: figures, schedules, and if the statement holds."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass

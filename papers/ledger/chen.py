@@ -1,7 +1,5 @@
 """Laws, limits and ratios of C (chen2025), and a policy that restarts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations

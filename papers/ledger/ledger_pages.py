@@ -1,7 +1,5 @@
 """Pages of the ledger and the errata as Markdown."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from textwrap import fill

@@ -1,7 +1,5 @@
 """Statements of the ledger as text, and their checks computed again."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Data of the ledger: statements by paper, and the errata about them."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from functools import cache

@@ -1,7 +1,5 @@
 """C figure 1: the ratio of A_min on the worst mix of lengths."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

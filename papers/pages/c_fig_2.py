@@ -1,7 +1,5 @@
 """C figure 2: the stated ratios of A_min and A_ℓ for outputs of two lengths."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """C figure 3: the ratio of A_min for geometric outputs."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """C figures 5 to 7: mean latency with three kinds of predictions."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pandas as pd

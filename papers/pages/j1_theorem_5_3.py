@@ -1,7 +1,5 @@
 """J1 Theorem 5.3: regret of MC-SF as T grows."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from papers.curves import plain_table

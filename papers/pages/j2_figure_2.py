@@ -1,7 +1,5 @@
 """J2 figure 2: MC-SF against the optimum in hindsight."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from papers.curves import Kinds, plain_table

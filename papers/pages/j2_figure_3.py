@@ -1,7 +1,5 @@
 """J2 figure 3 and J1 figure 5: latency against the number of requests."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from functools import partial

@@ -1,7 +1,5 @@
 """J2 figures 7, 8, 10 and 11: latency against alpha and beta, and the smallest alpha."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

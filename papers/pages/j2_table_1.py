@@ -1,7 +1,5 @@
 """J2 Table 1: mean latencies of 1,000 requests at 50 a second."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd

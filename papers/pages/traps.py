@@ -1,7 +1,5 @@
 """Traps: ratios of policies on provably bad instances, as M grows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pandas as pd

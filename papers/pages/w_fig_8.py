@@ -1,7 +1,5 @@
 """W figures 8 and 10: mean latency of a mixed trace against the number of requests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """W Table 3: seconds and TEL of each way to choose the batches of Sorted-F."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """W Table 4: total latencies of five distributions at M = 100."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from papers.curves import Kinds, plain_table

@@ -3,8 +3,6 @@
 It reads instances and schedules of the library as JSON.  Requests are (arrival, prompt, output).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The errata by a program that shares nothing with kvopt, and what no other test shows."""
 
-from __future__ import annotations
-
 import math
 import re
 import subprocess

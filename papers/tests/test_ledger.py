@@ -1,7 +1,5 @@
 """The ledger: whole rows, pages that are theirs, checks that agree with verdicts."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Refuted statements of C, derived a second time by small independent programs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

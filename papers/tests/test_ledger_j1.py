@@ -1,7 +1,5 @@
 """Refuted statements of J1, derived a second time by sums and queues alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 

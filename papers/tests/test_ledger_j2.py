@@ -1,7 +1,5 @@
 """Refuted statements of J2, derived a second time by closed forms and brute force."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

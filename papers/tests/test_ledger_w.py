@@ -1,7 +1,5 @@
 """Refuted statements of W, derived a second time by brute force over subsets and starts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations

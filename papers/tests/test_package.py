@@ -1,7 +1,5 @@
 """The package: its files, its commands, the words of its pages, and the commits of its rows."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import tomllib

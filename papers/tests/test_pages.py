@@ -1,7 +1,5 @@
 """The pages of the papers' experiments: the rule of verdicts, what goes into it, the command."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The rules of the pages of wang2025 and chen2025, on rows whose verdict is known by hand."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import numpy as np

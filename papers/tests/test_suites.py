@@ -1,7 +1,5 @@
 """The suites of the papers' experiments: whole, and no run is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The exact worst ratios: an independent optimum, rows that can be derived again, the page."""
 
-from __future__ import annotations
-
 from math import comb
 
 import pytest

@@ -1,7 +1,5 @@
 """Command ``python -m papers.worst_cases``: exact worst ratios on small instances."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A size is a number of requests, a memory and a latest arrival.  An instance is a
 requests (a, s, o) with s ≥ 0, o ≥ 1, s + o ≤ M; the first arrives at 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations_with_replacement, permutations

@@ -1,7 +1,5 @@
 """Page and figures of exact worst cases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from matplotlib.patches import Rectangle

@@ -1,7 +1,5 @@
 """Builds the ablation page from the rows of the suite ``ablation``."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

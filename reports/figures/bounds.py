@@ -1,7 +1,5 @@
 """The best schedule and the best bound of one instance over time, from the traces of its runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

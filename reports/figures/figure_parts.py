@@ -1,7 +1,5 @@
 """One look for all figures: SVG that is readable on light and dark pages and never changes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The mean gap against a parameter: a panel for each family or trace."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

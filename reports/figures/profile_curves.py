@@ -1,7 +1,5 @@
 """Dolan–Moré performance profiles."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from reports.figures import figure_parts

@@ -1,7 +1,5 @@
 """The main result: the best policies of each class of knowledge, and how far each is from OPT."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from reports.figures.figure_parts import COLOURS, Drawing, drawing, short_name

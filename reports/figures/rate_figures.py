@@ -1,7 +1,5 @@
 """Policies over the rates of arrivals: latency and goodput, and latency against throughput."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Command: the page of the library, ``python -m reports.library [--check | --html DIR]``."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

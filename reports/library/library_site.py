@@ -1,7 +1,5 @@
 """The library as HTML: one sortable page, a page an instance, and the files that they link."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The state of the library, and its runs, in sentences whose figures are computed."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from kvopt.best_known.registry_entry import NO_METHODS, EntryValue, OptimumProof, Registry

@@ -1,7 +1,5 @@
 """Command: the tables of a night and its losses, ``python -m reports.nightly``."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import closing
 from pathlib import Path

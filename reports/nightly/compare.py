@@ -3,8 +3,6 @@
 A pure function of both tables.  Times never fail a night: machines differ.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

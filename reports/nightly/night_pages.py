@@ -1,7 +1,5 @@
 """The files of the nightly tables: rows, a table a page, and the differences of a night."""
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The rows of a night as they are committed: results first, then what depends on the machine."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path

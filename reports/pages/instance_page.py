@@ -1,7 +1,5 @@
 """The page of one instance: its best known values, their history, and all its runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The pictures of an instance: the best schedules, and the losses of policies against them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

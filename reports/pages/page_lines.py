@@ -1,7 +1,5 @@
 """The lines of the tables of all pages, made at once: a page takes its lines by ``id``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The pages of a report: the instances with a page, and the pictures on each."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ The optimum of the library's ``example_3_1`` (W Example 3.1) above the schedule 
 request with the shortest output holds all of the memory, and 21 small ones wait for it.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

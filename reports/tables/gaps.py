@@ -1,7 +1,5 @@
 """Gap to OPT per family; where OPT is open, the gaps to the two bounds; policies, solvers apart."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The tables with a line an instance, with its best known values, or a line a run."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, TimeUnit

@@ -1,7 +1,5 @@
 """The boards as tables: policies by rank, on adversarial instances, and methods of bounds only."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

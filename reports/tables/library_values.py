@@ -1,7 +1,5 @@
 """All instances of the library with their best known values, the open ones first."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from instances import Instance

@@ -1,7 +1,5 @@
 """Gaps at both ends of a prediction's quality, and the value at which it is worth nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

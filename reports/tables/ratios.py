@@ -1,7 +1,5 @@
 """Ratios to OPT: the worst of each family."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from reports.per_instance import worst_instances

@@ -1,7 +1,5 @@
 """Ends of the runs, and the runs to look at."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pandas as pd

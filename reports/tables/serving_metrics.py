@@ -1,7 +1,5 @@
 """Serving metrics per instance in seconds and method."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from instances.batch_time import NANOSECONDS

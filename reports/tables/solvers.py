@@ -1,7 +1,5 @@
 """Solver table: proofs, times, integrals, memory and nodes per solver and formulation."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from reports.formulas import SHIFT_SECONDS, counted_seconds, shifted_geometric_mean

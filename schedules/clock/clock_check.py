@@ -3,8 +3,6 @@
 In Python integers only; nothing is shared with what makes schedules.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from instances import Instance

@@ -3,8 +3,6 @@
 All in Python integers, from the schedule alone; nothing is shared with what makes schedules.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The runs of a schedule in real time, with the chunks in which prompts were prefilled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ All times are integers in nanoseconds, all sums exact: the checker's replay
 (``schedules.clock.replay``), round by round.  Memory and TEL are the checker's to judge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Declaration of a kind of batch-time model, and the reader of its numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ then `` with running=R,budget=B`` for limits of vLLM's scheduler other than the 
 (``max_num_seqs``, ``max_num_batched_tokens``).  The numbers of a model are decimal milliseconds.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ requests, the duration, and in later versions the used share of the cache.  At i
 states the tokens of the cache.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

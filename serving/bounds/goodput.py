@@ -1,7 +1,5 @@
 """Upper bounds on the requests that meet an objective, under any scheduler, and on goodput."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -10,8 +10,6 @@ Where a request keeps tokens over an eviction, its next token j comes from prefi
 tokens anew instead.  :func:`not_covered` names when that could be cheaper.
 """
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 

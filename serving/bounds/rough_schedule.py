@@ -1,7 +1,5 @@
 """A rough schedule in real time, for the scale of the search for prices in seconds."""
 
-from __future__ import annotations
-
 import heapq
 from typing import NamedTuple
 

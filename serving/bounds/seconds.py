@@ -1,7 +1,5 @@
 """Total latency in seconds: Lagrangian multipliers on work and memory over time (ours)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain, pairwise

@@ -5,8 +5,6 @@ The evaluation of a certificate proves the bound anew.  It shares no code with t
 Names are as in the statement.  Proof: docs/proofs/seconds.md (P7).
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Sequence

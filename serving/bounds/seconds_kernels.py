@@ -4,8 +4,6 @@ It computes in floating point: its results count only after ``serving.bounds.sec
 has evaluated them in integers.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from support.kernel_cache import compile_kernel

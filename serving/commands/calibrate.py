@@ -1,7 +1,5 @@
 """``kvopt calibrate``: a batch time from measured requests, with its error on others of them."""
 
-from __future__ import annotations
-
 import sys
 
 import click

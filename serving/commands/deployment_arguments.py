@@ -1,7 +1,5 @@
 """The options of commands for instances in seconds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

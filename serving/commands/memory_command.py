@@ -1,7 +1,5 @@
 """``kvopt memory``: M of a model and its GPUs, step by step, and the origin of 16,492."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """``kvopt rounds``: the rounds of a log of vLLM as a CSV, and the batch time fitted to them."""
 
-from __future__ import annotations
-
 import click
 
 from instances.batch_time import BatchTimeError

@@ -1,7 +1,5 @@
 """The arguments of the commands over rates of arrivals, ``kvopt rates`` and ``kvopt capacity``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Results of benchmark tools: requests with the times of their tokens, sorted by start."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

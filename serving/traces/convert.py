@@ -1,7 +1,5 @@
 """Command ``kvopt convert``: write a trace, or an instance by name, as an instance file."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 

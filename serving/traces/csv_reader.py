@@ -1,7 +1,5 @@
 """Readers of CSV: a header, then a request a row, all numbers but for dates."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Exact numbers of a trace: whole lengths, and times in whole nanoseconds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Readers of JSON: an object a request, one a line (JSONL) or in one array."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The one way from a trace to an instance, for commands, API, suites and sweeps."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The options of a trace on a command line, for every command that reads one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any

@@ -1,7 +1,5 @@
 """A trace's text as a stream of UTF-8, packed or not, of any size."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import io

@@ -9,8 +9,6 @@ beats the optimum or differs from its transcription, a crash or a hang.
 Raw rows go to a file as they come.  The last line is the verdict.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -1,7 +1,5 @@
 """One instance of the attack: drawn, solved by the oracle, then by policies and engines."""
 
-from __future__ import annotations
-
 import json
 import random
 import time

@@ -1,7 +1,5 @@
 """Methods to run on an instance: formulations and policies with drawn options."""
 
-from __future__ import annotations
-
 import random
 
 from formulations.formulation_registry import FormulationOption, formulations

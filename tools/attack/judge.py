@@ -1,7 +1,5 @@
 """Faults of an engine's run, by its events and the optimum."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from formulations.certificates.certificate_evaluation import evaluate_certificate

@@ -1,7 +1,5 @@
 """The optimum by best-first search over rounds: every set of starts, no cut, no horizon."""
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 from itertools import count
 

@@ -3,8 +3,6 @@
 Run as ``python -m tools.attack.plain``: one question a line on standard input, one answer a line.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

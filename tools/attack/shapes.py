@@ -1,7 +1,5 @@
 """Instances of few requests on which engines, models or policies have been or may be wrong."""
 
-from __future__ import annotations
-
 import random
 
 from instances import Instance, Request

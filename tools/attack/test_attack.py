@@ -3,8 +3,6 @@
 ``python -m tools.attack`` is the whole of it.
 """
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -7,8 +7,6 @@ has the same start, first token, completion and number of preemptions, and the c
 schedule.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """The policies that the ledgers were recorded with, README's among them, and the requests."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ledgers of the engine with a policy's queue, against the simulation and against the queue."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

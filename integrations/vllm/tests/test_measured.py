@@ -1,7 +1,5 @@
 """The page of measured runs shows the figures of its CSV."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

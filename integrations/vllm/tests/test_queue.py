@@ -1,7 +1,5 @@
 """The queue by itself: its look-ahead against brute force, what it believes, and wrong settings."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A job's MIP, made the same way for HiGHS, every solver that Pyomo knows, and export."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Models too large to build are refused before they take the memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -10,8 +10,6 @@ An evaluation is a backward dynamic programming with dominance (P5,
 nothing. The networks of the last evaluations give cuts first, in milliseconds.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import deque

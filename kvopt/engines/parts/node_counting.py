@@ -1,7 +1,5 @@
 """The search over counts for ``search``, and for ``auto`` where it takes no time."""
 
-from __future__ import annotations
-
 from formulations.bounds.fluid_limit import likely_horizon
 from formulations.dp import counts
 from instances import Instance

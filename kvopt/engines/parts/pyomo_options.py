@@ -1,7 +1,5 @@
 """Options of each solver that Pyomo can call, with which its bound is a proof."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any

@@ -9,8 +9,6 @@ One driver serves every search of ``formulations.dp``:
     report the ending
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -11,8 +11,6 @@ The widest window that has closed predicts the time of the last one.
 Proof: docs/proofs/backward.md (P4).
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

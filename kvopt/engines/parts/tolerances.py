@@ -3,8 +3,6 @@
 Proof: docs/proofs/tolerances.md (P10).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

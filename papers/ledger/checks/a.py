@@ -3,8 +3,6 @@
 In unit rounds d0 = 1 and d1 = 0, and a request (s, o) of the problem has l = s + 1 and l' = o − 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Checks of the statements of C (chen2025)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Checks of the statements of J1 (jaillet2025_v1)."""
 
-from __future__ import annotations
-
 import itertools
 from bisect import insort
 from collections.abc import Mapping, Sequence

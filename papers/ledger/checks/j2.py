@@ -1,7 +1,5 @@
 """Checks of the statements of J2 (jaillet2025_v2)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product

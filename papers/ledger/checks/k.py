@@ -1,7 +1,5 @@
 """Checks of the statements of K (kong2026)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import accumulate

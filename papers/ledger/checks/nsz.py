@@ -1,7 +1,5 @@
 """Checks of the statements of NSZ (nie2026)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise

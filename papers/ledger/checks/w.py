@@ -1,7 +1,5 @@
 """Checks of the statements of W (wang2025)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise

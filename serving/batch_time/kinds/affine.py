@@ -1,7 +1,5 @@
 """A time for every round and a time for each token that it processes, prefilled or decoded."""
 
-from __future__ import annotations
-
 from instances.batch_time import BatchTime, milliseconds
 from serving.batch_time.batch_time_kind import BatchTimeKind, BatchTimeOption, picoseconds
 

@@ -4,8 +4,6 @@ The factors are in ``serving.deployments`` and never change: a stored schedule n
 and tp.
 """
 
-from __future__ import annotations
-
 from instances.batch_time import BatchTime, BatchTimeError
 from serving.batch_time.batch_time_kind import BatchTimeKind, BatchTimeOption, whole
 from serving.deployments import GPUS, MODELS, DeploymentError, coefficients, known, served_by

@@ -17,8 +17,6 @@ come from all other rows, in whole picoseconds, and name the model, ``linear(...
 schedule does not depend on the file.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

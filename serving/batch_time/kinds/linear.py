@@ -1,7 +1,5 @@
 """Five numbers that the user states, in milliseconds, and where they hold; unset ones are 0."""
 
-from __future__ import annotations
-
 from instances.batch_time import BatchTime, BatchTimeError, MeasuredRange, milliseconds
 from serving.batch_time.batch_time_kind import BatchTimeKind, BatchTimeOption, picoseconds, whole
 

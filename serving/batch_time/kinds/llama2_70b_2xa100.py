@@ -9,8 +9,6 @@ heads a token has 328 kB, with 64, as jaillet2025_v1 counts, 2,621 kB.  So the m
 rounds is of 8 KV heads, 61,035 tokens, and not 16,492 (``serving.kv_memory``, docs/errata.md E14).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

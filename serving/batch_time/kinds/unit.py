@@ -1,7 +1,5 @@
 """Every round takes one second, for any batch: the unit rounds of all four papers."""
 
-from __future__ import annotations
-
 from instances.batch_time import NANOSECONDS, BatchTime
 from serving.batch_time.batch_time_kind import BatchTimeKind
 

@@ -4,8 +4,6 @@ The docstring's first line is the summary, ``READER`` a
 :class:`serving.traces.format_reader.FormatReader`.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from functools import cache

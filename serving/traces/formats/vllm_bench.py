@@ -9,8 +9,6 @@ Without --save-detailed the file has totals only and is refused.  With --append-
 an object, one after the other; ``run`` chooses one by its number.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The waiting requests of an engine in the order of a policy, without the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scheduler classes that replace only the queue of vLLM's scheduler."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from vllm.v1.core.sched import async_scheduler, scheduler
