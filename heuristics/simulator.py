@@ -1,7 +1,7 @@
 """One simulator for every policy: from event to event, in unit rounds or in real time."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,9 +67,12 @@ def run_policy(
     """
     timed = setting.batch_time is not None
     known = _known(policy, instance, setting)
+    # A policy sees an estimate of later tokens when it has made them: their number is the output.
+    estimate = known.forecast.estimate
+    known = replace(known, forecast=replace(known.forecast, later=None))
     by_rank, method = _order_of(policy, known, setting), method or policy.name
     if by_rank is None:
-        return _run_by_rounds(policy, instance, known, method, timed=timed)
+        return _run_by_rounds(policy, instance, known, method, estimate, timed=timed)
     requests = Requests(known.arrivals, known.prompts, known.upper, instance.outputs)
     first_fit = isinstance(policy, ListPolicy) and policy.first_fit
     passes = len(instance) if first_fit else 0
@@ -92,7 +95,13 @@ def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
 
 
 def _run_by_rounds(
-    policy: Policy, instance: Instance, known: Known, method: str, *, timed: bool
+    policy: Policy,
+    instance: Instance,
+    known: Known,
+    method: str,
+    estimate: Callable[[int, int], int],
+    *,
+    timed: bool,
 ) -> Schedule:
     if isinstance(policy, RoundPolicy):
         rules, keeps_tokens = policy.rules(known), policy.keeps_tokens
@@ -111,7 +120,7 @@ def _run_by_rounds(
         instance.memory + late * len(instance),
         batch_time=known.batch_time if timed else None,
         keeps_tokens=keeps_tokens,
-        estimate=known.forecast.estimate,
+        estimate=estimate,
     )
     return _schedule_of(trace, instance, method, known.batch_time if timed else None, late)
 

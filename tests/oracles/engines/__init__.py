@@ -1,1 +1,1 @@
-"""Serving engines and kvopt's policies, as ``heuristics.reference`` has those of the papers."""
+"""Serving engines and kvopt's own rules, as ``heuristics.reference`` has those of the papers."""
