@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.policy import Forecast, Ints, ListPolicy, NotApplicableError, Values
+from heuristics.policy import Forecast, Ints, Keys, Known, ListPolicy, NotApplicableError, Values
 from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS, predict
 from heuristics.simulator import RunSetting, run_policy
@@ -296,9 +296,12 @@ def test_laws_by_hand() -> None:
 def test_no_policy_sees_later_estimates() -> None:
     """Their number is the output; only the state tells one, after the tokens made."""
     seen: list[Forecast] = []
-    policy = ListPolicy(
-        "spy", clairvoyant=False, rank=lambda known: (seen.append(known.forecast) or known.upper,)
-    )
+
+    def rank(known: Known) -> Keys:
+        seen.append(known.forecast)
+        return (known.upper,)
+
+    policy = ListPolicy("spy", clairvoyant=False, rank=rank)
     setting = RunSetting(prediction=PREDICTIONS["refreshed"], prediction_values={"step": 1})
     run_policy(policy, outputs_only(9, 3, 4), setting)
     assert [each.later for each in seen] == [None]
