@@ -12,6 +12,7 @@ from kvopt.methods.knowledge import CLASSES, knowledge
 from kvopt.methods.method_names import method_of_row
 from kvopt.methods.option_values import read_numbers
 from reports.per_instance import SEED, spread_of_runs, whole_mean
+from serving.answer import BASE
 
 #: Values of a curve at least.
 LEAST_VALUES = 3
@@ -28,7 +29,7 @@ class Panel:
 
     ``family`` is a family, or its draws with equal parameters.  ``runs`` have ``policy``, ``value``
     and ``error`` (of the prediction, tokens; missing without one).  ``best`` has the runs of the
-    best online policy of each class.
+    best online policy of each class, and of vLLM's scheduler if it was run.
     """
 
     family: str
@@ -98,6 +99,8 @@ def _best(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         if knows in (BLIND, CLAIRVOYANT):
             least = str(_mean(own, "gap_low", ["label"]).idxmin())
             yield str(knows), own[own["label"].eq(least)]
+    if runs["method"].eq(BASE).any():
+        yield BASE, runs[runs["method"].eq(BASE)]
 
 
 def _mean(runs: pd.DataFrame, column: str, keys: list[str]) -> pd.Series:

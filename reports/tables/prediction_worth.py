@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from reports.parameter_curves import BLIND, CLAIRVOYANT, Panel
 from reports.table import Column, Table, columns, write_share
+from serving.answer import BASE
 
 #: Draws of the bootstrap.
 _DRAWS = 1000
@@ -29,6 +30,7 @@ def prediction_table(panels: Sequence[Panel]) -> Table:
         *columns("name", family="family", parameter="prediction", policy="policy"),
         *columns("share", exact="gap, exact end", other="gap, other end"),
         Column("even", "break-even", note=_EVEN),
+        Column("base", f"break-even with {BASE}"),
         *columns("name", blind=f"best {BLIND}", clairvoyant=f"best {CLAIRVOYANT}"),
     )
     lines = [line for each in panels for line in _lines(each)]
@@ -44,21 +46,26 @@ def _lines(panel: Panel) -> Iterator[tuple[str, ...]]:
         for knows, runs in panel.best.items()
     }
     for policy in low.columns:
-        ends = [write_share(low[policy].iloc[at], high[policy].iloc[at]) for at in (0, -1)]
-        even = _even(panel, policy) if BLIND in best else ""
+        own = low[policy].dropna().index[[0, -1]]
+        ends = [write_share(low[policy][value], high[policy][value]) for value in own]
+        even = (_even(panel, policy, each) for each in (BLIND, BASE))
         others = (best.get(knows, "") for knows in (BLIND, CLAIRVOYANT))
-        yield panel.family, panel.parameter, policy, *ends, even, *others
+        yield panel.family, panel.parameter, policy, *ends, *even, *others
 
 
-def _even(panel: Panel, policy: str) -> str:
-    """Return the break-even value with its interval."""
+def _even(panel: Panel, policy: str, other: str) -> str:
+    """Return the break-even value with its interval; empty where the other was not run."""
+    if other not in panel.best:
+        return ""
     runs = panel.runs[panel.runs["policy"].eq(policy)]
-    gaps = runs.pivot_table(index=["id", "seed"], columns="value", values="gap_low")[panel.values]
-    blind = panel.best[BLIND].groupby("id")["gap_low"].mean()
-    over = gaps.sub(blind, axis=0, level="id").dropna().to_numpy(dtype=float)
+    gaps = runs.pivot_table(index=["id", "seed"], columns="value", values="gap_low")
+    values = [value for value in panel.values if value in gaps]
+    blind = panel.best[other].groupby("id")["gap_low"].mean()
+    over = gaps[values].sub(blind, axis=0, level="id").dropna().to_numpy(dtype=float)
     if not len(over):
         return ""
-    value, low, high = break_even(panel.values, over)
+    value, *ends = break_even(values, over)
+    low, high = sorted(ends) if np.isfinite(ends).all() else ends
     return f"{'none in range' if np.isinf(value) else _text(value)} [{_text(low)}, {_text(high)}]"
 
 

@@ -24,6 +24,7 @@ def _panel(blind: int = 250, **changed: object) -> Panel:
             runs += [record(method=method, tel=tel, seed=seed, **drawn) for seed in (0, 1)]
         runs += [
             record(method="alpha-greedy", tel=blind, **drawn),
+            record(method="vllm-v1", tel=1000, **drawn),
             record(method="svf", tel=110, **drawn),
         ]
         runs += [record(method="alpha-beta", tel=900, **drawn)]
@@ -45,6 +46,7 @@ def test_the_line_of_a_policy() -> None:
         "exact": "0.0 %",
         "other": "75.0 %",
         "even": "1.4 [1.4, 1.4]",
+        "base": "none in range [always, always]",
         "blind": "alpha-greedy, 60.0 %",
         "clairvoyant": "svf, 9.1 %",
     }
