@@ -26,16 +26,9 @@ from tests.kvopt.sweep_tools import ROOT
 
 _SUBCOMMANDS = {f"kvopt {name}": subcommand(name) for name in COMMANDS.list_commands(None)}  # type: ignore[arg-type]
 _MODULES = (
-    "instances.ladder",
-    "instances.library",
-    "kvopt.best_known.rerun_proofs",
-    "reports.ablation.page",
-    "reports.build",
-    "reports.library.__main__",
-    "reports.nightly.__main__",
-    "reports.pictures.__main__",
-    "schedules.schema",
-    "tools.attack.__main__",
+    *("instances.ladder", "instances.library", "kvopt.best_known.rerun_proofs", "reports.build"),
+    *("reports.ablation.page", "reports.library.__main__", "reports.nightly.__main__"),
+    *("reports.pictures.__main__", "schedules.schema", "tools.attack.__main__"),
     "tools.engine.compare_ledgers",
 )
 _MAINS = [import_module(name).main for name in _MODULES]

@@ -43,16 +43,8 @@ def test_the_time_of_a_shell_before_the_command_does_not_count() -> None:
 
 def test_without_docstrings() -> None:
     """Policies have no summaries then, and Pyomo, which needs its own, is loaded with them."""
-    command = [
-        sys.executable,
-        "-OO",
-        "solve.py",
-        "tiny_handover",
-        "--method",
-        "highs:ilp",
-        "--quiet",
-    ]
-    ended = run_process(*command, cwd=ROOT, env=os.environ | {"PYTHONOPTIMIZE": "2"})
+    solve = [sys.executable, "-OO", "solve.py", "tiny_handover", "--method", "highs:ilp", "--quiet"]
+    ended = run_process(*solve, cwd=ROOT, env=os.environ | {"PYTHONOPTIMIZE": "2"})
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.split()[-2:] == ["checker", "valid"]
 

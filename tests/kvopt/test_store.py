@@ -51,17 +51,9 @@ RECORD = record(
     versions={"python": "3.11.2", "numpy": "2.4.6"},
     command=["evaluate.py", "smoke"],
 )
-SCHEDULE = {
-    "schema": "kvopt.schedule/1",
-    "instance": "one",
-    "instance_sha256": "0" * 64,
-    "method": "svf",
-    "starts": [0, 1],
-    "tel": 3,
-    "lower_bound": None,
-    "status": "feasible",
-    "provenance": {},
-}
+SCHEDULE: dict[str, Any] = {"schema": "kvopt.schedule/1", "instance": "one", "method": "svf"}
+SCHEDULE |= {"instance_sha256": "0" * 64, "status": "feasible", "starts": [0, 1], "tel": 3}
+SCHEDULE |= {"lower_bound": None, "provenance": {}}
 INSTANCE = Instance("one", 9, (Request(0, 0, 1, 1),))
 RUN = FinishedRun(RECORD, parse_schedule(SCHEDULE), {"prices": ["1/3"]}, INSTANCE)
 #: What breaks out of careless SQL, or is no text to a database.

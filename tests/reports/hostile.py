@@ -42,25 +42,16 @@ NAMES = (
 
 def hostile_records(*methods: str) -> list[Record]:
     """Return runs of methods and of one of each name, on an instance and family of that name."""
+    texts = "instance family section detail found_by bound_source cpu platform python git_commit"
     return [
         record(
-            instance=name,
+            **dict.fromkeys((*texts.split(), "finished_utc"), name),
             instance_sha256=digest(str(k)),
-            family=name,
             method=method,
-            section=name,
-            detail=name,
-            found_by=name,
-            bound_source=name,
-            cpu=name,
-            platform=name,
-            python=name,
-            git_commit=name,
             versions={name: name},
             tel=100 + k,
             lower_bound=100 + k if k % 2 else 500,
             status="refused" if k % 5 == 0 else "feasible",
-            finished_utc=name,
         )
         for k, name in enumerate(NAMES)
         for method in (*methods, name)

@@ -111,8 +111,12 @@ def many(instances: int, methods: int, points: int = 6, seed: int = 0) -> pd.Dat
     memory = 2 ** (4 + which % 8)
     name = np.array([f"{families[k % 6].replace('-', '_')}_{k}" for k in range(instances)], object)
     hashes = np.array([digest(each) for each in name], dtype=object)
+    plain = asdict(record())
+    same = ("section", "seed", "time_limit", "threads", "ending", "detail", "found_by")
     table = pd.DataFrame(
-        {
+        {name: plain[name] for name in (*same, "finished_utc")}
+        | dict.fromkeys(("memory_limit", "relaxation", "solver_seconds"), np.nan)
+        | {
             "key": [digest(str(k)) for k in range(size)],
             "instance": name[which],
             "instance_sha256": hashes[which],
@@ -120,21 +124,11 @@ def many(instances: int, methods: int, points: int = 6, seed: int = 0) -> pd.Dat
             "n": 10 + which % 90,
             "memory": memory,
             "known_optimum": pd.array(opt, dtype="Int64").copy(),
-            "section": "",
             "method": method,
-            "seed": 0,
-            "time_limit": 10.0,
-            "memory_limit": np.nan,
-            "threads": 1,
             "tel": pd.array(tel, dtype="Int64"),
             "lower_bound": pd.array(lower, dtype="Int64"),
-            "ending": "finished",
-            "detail": "",
-            "found_by": "",
             "bound_source": np.where(engine, "", "volumes"),
-            "relaxation": np.nan,
             "seconds": seconds,
-            "solver_seconds": np.nan,
             "start_seconds": 0.3,
             "total_seconds": seconds + 0.3,
             "peak_memory": 200_000_000,
@@ -147,7 +141,6 @@ def many(instances: int, methods: int, points: int = 6, seed: int = 0) -> pd.Dat
             "cpu": "cpu",
             "cores": 2,
             "ram_gb": 8.0,
-            "finished_utc": "2026-01-01T00:00:00+00:00",
         }
     )
     constructed = np.isin(family, ["planted", "three-partition"])

@@ -18,45 +18,17 @@ from tests.reports.synthetic import record
 
 
 def _row(section: str, instance: str, method: str, **changed: Any) -> Record:
-    solved = changed.get("status", "optimal") == "optimal"
-    fields = {
-        "section": section,
-        "instance": instance,
-        "method": method,
-        "n": 8,
-        "time_limit": 30.0,
-        "threads": 2,
-        "status": "optimal" if solved else "feasible",
-        "tel": 100,
-        "lower_bound": 100,
-        "total_seconds": 1.0,
-        "peak_memory": 100_000_000,
-        "code": "c",
-    }
-    return record(**fields | changed)
+    fields = {"section": section, "instance": instance, "method": method, "n": 8, "code": "c"}
+    fields |= {"time_limit": 30.0, "threads": 2, "tel": 100, "lower_bound": 100}
+    fields |= {"total_seconds": 1.0, "peak_memory": 100_000_000} | changed
+    proved = fields["tel"] == fields["lower_bound"]
+    return record(**{"status": "optimal" if proved else "feasible"} | fields)
 
 
 PLAIN = (
-    _row(
-        "proofs-8",
-        "a",
-        "highs:ilp",
-        status="feasible",
-        tel=200,
-        lower_bound=100,
-        total_seconds=30.2,
-    ),
+    _row("proofs-8", "a", "highs:ilp", tel=200, lower_bound=100, total_seconds=30.2),
     _row("proofs-8", "a", "cpsat:cpsat", tel=160, lower_bound=160, total_seconds=3.0),
-    _row(
-        "bounds",
-        "b",
-        "highs:ilp(relaxed=yes)",
-        n=45,
-        status="feasible",
-        tel=50,
-        lower_bound=30,
-        total_seconds=2.0,
-    ),
+    _row("bounds", "b", "highs:ilp(relaxed=yes)", n=45, tel=50, lower_bound=30, total_seconds=2.0),
 )
 
 
@@ -87,25 +59,17 @@ _OF = "switches-of-ilp"
 _CUT = "highs:ilp"
 _BASE = f"{_CUT}(groups=yes)"
 _LIMIT: dict[str, Any] = {"time_limit": 60.0}
+_OPEN: dict[str, Any] = _LIMIT | {"status": "feasible"}
+_LONG: dict[str, Any] = {"total_seconds": 60.1, "peak_memory": 400_000_000}
 SWITCHED = (
     _row(_OF, "d", _BASE, **_LIMIT, total_seconds=4.0, nodes=50, relaxation=90.0),
     _row(_OF, "e", _BASE, **_LIMIT, total_seconds=1.0, nodes=100),
-    _row(
-        *(_OF, "d", _CUT),
-        **_LIMIT,
-        status="feasible",
-        lower_bound=95,
-        total_seconds=60.1,
-        nodes=900,
-        peak_memory=400_000_000,
-    ),
+    _row(_OF, "d", _CUT, **_OPEN, **_LONG, lower_bound=95, nodes=900),
     _row(_OF, "e", _CUT, **_LIMIT, total_seconds=15.0, nodes=200),
     # Only the relaxation: no rows of the tables, but the LP bounds of the programs above.
-    _row(
-        _OF, "e", "highs:ilp(groups=yes,relaxed=yes)", **_LIMIT, status="feasible", relaxation=80.0
-    ),
-    _row(_OF, "d", _CUT + "(relaxed=yes)", **_LIMIT, status="feasible", relaxation=85.0),
-    _row(_OF, "e", _CUT + "(relaxed=yes)", **_LIMIT, status="feasible", relaxation=75.0),
+    _row(_OF, "e", f"{_CUT}(groups=yes,relaxed=yes)", **_OPEN, relaxation=80.0),
+    _row(_OF, "d", _CUT + "(relaxed=yes)", **_OPEN, relaxation=85.0),
+    _row(_OF, "e", _CUT + "(relaxed=yes)", **_OPEN, relaxation=75.0),
 )
 
 
@@ -125,24 +89,11 @@ def test_factors_by_hand(write: Callable[..., Path]) -> None:
 
 def test_open_runs_as_it_is_turn_the_sign(write: Callable[..., Path]) -> None:
     """Where the formulation as it is has no proof, the factor of seconds is an upper one."""
-    open_end = _row(
-        *(_OF, "d", _BASE), **_LIMIT, status="feasible", lower_bound=90, total_seconds=60.0
-    )
-    other = (
-        _row(
-            *("switches-of-cpsat-strong", "d", "cpsat:cpsat-strong"),
-            **_LIMIT,
-            status="feasible",
-            lower_bound=90,
-            total_seconds=60.0,
-        ),
-        _row(
-            *("switches-of-cpsat-strong", "d", "cpsat:cpsat-strong(groups=no)"),
-            **_LIMIT,
-            total_seconds=2.0,
-        ),
-    )
-    folder = write(*PLAIN, open_end, *SWITCHED[1:], *other)
+    open_end = _row(_OF, "d", _BASE, **_OPEN, lower_bound=90, total_seconds=60.0)
+    strong = ("switches-of-cpsat-strong", "d", "cpsat:cpsat-strong")
+    other = _row(*strong, **_OPEN, lower_bound=90, total_seconds=60.0)
+    without = _row(*strong[:2], f"{strong[2]}(groups=no)", **_LIMIT, total_seconds=2.0)
+    folder = write(*PLAIN, open_end, *SWITCHED[1:], other, without)
     page.main([])
     text = (folder / "ABLATION.md").read_text(encoding="utf-8")
     # Both forms have open runs; d: 60/60, e: 15/1.
@@ -153,10 +104,8 @@ def test_open_runs_as_it_is_turn_the_sign(write: Callable[..., Path]) -> None:
 
 def test_the_root_bound_is_the_lp_bound_of_a_search(write: Callable[..., Path]) -> None:
     """Also where an engine states a relaxation: what its prices proved first is compared."""
-    row = _row(
-        *("switches-of-sweep", "d", "search:sweep"), time_limit=60.0, root_bound=94, relaxation=99.0
-    )
-    folder = write(row)
+    found = {"root_bound": 94, "relaxation": 99.0}
+    folder = write(_row("switches-of-sweep", "d", "search:sweep", **_LIMIT, **found))
     page.main([])
     assert _cells(folder, "| `sweep")["`sweep`"][-2:] == ["94.0", "100.0"]
 

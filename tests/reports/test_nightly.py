@@ -1,5 +1,6 @@
 """The comparison of a night with the committed rows: what fails it, what is only told."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,51 +15,21 @@ from reports.nightly import __main__ as command
 from reports.nightly.compare import Comparison, compare
 from reports.nightly.night_pages import comparison_text, texts
 from reports.nightly.night_rows import COLUMNS, RowsError, nightly_rows, read_rows, rows_text
+from tests.reports.synthetic import record
 
-POLICY: dict[str, Any] = {
-    "key": "1",
-    "section": "policies",
-    "instance": "a",
-    "instance_sha256": "a" * 64,
-    "family": "am1",
-    "n": 3,
-    "memory": 9,
-    "method": "svf",
-    "seed": 0,
-    "time_limit": 60.0,
-    "threads": 1,
-    "status": "feasible",
-    "ending": "finished",
-    "tel": 100,
-    "lower_bound": 80,
-    "found_by": "policy svf",
-    "bound_source": "volumes",
-    "detail": "",
-    "seconds": 1.0,
-    "git_commit": "c",
-}
-PROOF = POLICY | {
-    "key": "2",
-    "section": "proofs",
-    "method": "cpsat",
-    "status": "optimal",
-    "tel": 90,
-    "lower_bound": 90,
-}
-BOUND = POLICY | {
-    "key": "3",
-    "section": "bounds",
-    "method": "bound:bound-lp",
-    "tel": 95,
-    "lower_bound": 85,
-}
-ANYTIME = POLICY | {
-    "key": "4",
-    "section": "anytime",
-    "method": "auto",
-    "tel": 91,
-    "lower_bound": 86,
-}
+
+def _row(key: str, section: str, method: str, tel: int, bound: int, status: str) -> dict[str, Any]:
+    """Return a row of instance ``a`` as a night keeps it."""
+    told: dict[str, Any] = {"key": key, "section": section, "method": method, "status": status}
+    told |= {"tel": tel, "lower_bound": bound, "found_by": "policy svf", "bound_source": "volumes"}
+    told |= {"instance_sha256": "a" * 64, "family": "am1", "time_limit": 60.0, "git_commit": "c"}
+    return asdict(record(**told))
+
+
+POLICY = _row("1", "policies", "svf", 100, 80, "feasible")
+PROOF = _row("2", "proofs", "cpsat", 90, 90, "optimal")
+BOUND = _row("3", "bounds", "bound:bound-lp", 95, 85, "feasible")
+ANYTIME = _row("4", "anytime", "auto", 91, 86, "feasible")
 ROLES = {"policies": "policies", "proofs": "exact", "bounds": "bounds", "anytime": "anytime"}
 
 

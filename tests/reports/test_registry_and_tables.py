@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -157,8 +158,10 @@ def _assert_same(line: pd.Series, merged: ProvedEntry) -> None:
     assert (line["standing"] == "opt", line["reason"]) == (entry.opt, entry.reason)
 
 
-def _contradicted(rows: pd.DataFrame, told: dict[str, dict[str, Any]] | None = None) -> None:
+def _contradicted(path: Path, told: dict[str, dict[str, Any]] | None = None) -> None:
     """Assert that the table is as loud as the registry, which has refused the same."""
+    with closing(Store(path, readonly=True)) as store:
+        rows = judge_rows(store.rows(), store)
     line = _line(rows, told)
     assert line["standing"] == "contradiction"
     assert pd.isna(line["opt"])
@@ -179,9 +182,7 @@ def test_table_and_registry_agree(data: st.DataObject, case: tuple[str, int | No
         try:
             rows, merged = _stored(folder, instance, drawn)
         except ContradictionError:
-            store = Store(folder / "runs0.sqlite", readonly=True)
-            _contradicted(judge_rows(store.rows(), store))
-            store.close()
+            _contradicted(folder / "runs0.sqlite")
             return
         if merged is None:
             assert pd.isna(_line(rows)["upper"])
@@ -220,9 +221,7 @@ def test_new_runs_beside_an_older_registry(
         try:
             rows, merged = _stored(folder, instance, after, old, first=10)
         except ContradictionError:
-            store = Store(folder / "runs10.sqlite", readonly=True)
-            _contradicted(judge_rows(store.rows(), store), told)
-            store.close()
+            _contradicted(folder / "runs10.sqlite", told)
             return
         assert merged is not None
         assert Results(rows, told or {}).contradictions == ()

@@ -58,24 +58,6 @@ def test_the_stability_rate_by_hand() -> None:
     )
 
 
-@settings(max_examples=20)
-@given(
-    st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=8),
-    st.sampled_from(["svf", "fcfs", "vllm-v1"]),
-    st.floats(1.1, 4.0),
-)
-def test_no_policy_is_above(lengths: list[tuple[int, int]], policy: str, factor: float) -> None:
-    """Of these requests, which arrive again and again."""
-    requests = tuple(Request(i, 0, *each) for i, each in enumerate(lengths))
-    instance = Instance("drawn", 12, requests)
-    model = read_batch_time("linear(base=20,prefill=30,decode=5)")
-    rate = stability_rate(instance, model).rate * factor
-    drawn = repeat_requests(instance, rate, 3 * (400 // len(lengths)))
-    values = {"block": 1} if policy == "vllm-v1" else None
-    schedule = run_policy(policies()[policy], drawn, RunSetting(values, batch_time=model))
-    assert steadiness(make_timeline(drawn, schedule)).grows
-
-
 def test_requests_arrive_again_and_again() -> None:
     """A pass is a copy of the last, n / rate later, with the gaps of one pass in proportion."""
     instance = Instance("three", 9, tuple(Request(i, 0, 1, 1 + i) for i in range(3)))

@@ -12,28 +12,22 @@ from tests.schedules.clock.test_timeline import in_seconds, scheduled, with_kept
 MS = 10**6
 
 
+def _spread(name: str, *values: float) -> dict[str, float]:
+    """Return the mean, p50, p90 and p99 of a latency (ms) by their names."""
+    shares = ("mean", "p50", "p90", "p99")
+    return {f"{share}_{name}_ms": value for share, value in zip(shares, values, strict=True)}
+
+
 #: Metric and value; with the arithmetic.
 EXPECTED = {
     # First tokens after 12 and 23 ms.
-    "mean_ttft_ms": 17.5,
-    "p50_ttft_ms": 17.5,
-    "p90_ttft_ms": 12 + 0.9 * 11,
-    "p99_ttft_ms": 12 + 0.99 * 11,
+    **_spread("ttft", 17.5, 17.5, 12 + 0.9 * 11, 12 + 0.99 * 11),
     # (57 − 12) / 3 = 15 and (47 − 23) / 2 = 12.
-    "mean_tpot_ms": 13.5,
-    "p50_tpot_ms": 13.5,
-    "p90_tpot_ms": 12 + 0.9 * 3,
-    "p99_tpot_ms": 12 + 0.99 * 3,
+    **_spread("tpot", 13.5, 13.5, 12 + 0.9 * 3, 12 + 0.99 * 3),
     # 10, 10, 11, 14, 24: places 2, 3.6 and 3.96.
-    "mean_itl_ms": 69 / 5,
-    "p50_itl_ms": 11.0,
-    "p90_itl_ms": 14 + 0.6 * 10,
-    "p99_itl_ms": 14 + 0.96 * 10,
+    **_spread("itl", 69 / 5, 11.0, 14 + 0.6 * 10, 14 + 0.96 * 10),
     # 57 and 47.
-    "mean_e2el_ms": 52.0,
-    "p50_e2el_ms": 52.0,
-    "p90_e2el_ms": 47 + 0.9 * 10,
-    "p99_e2el_ms": 47 + 0.99 * 10,
+    **_spread("e2el", 52.0, 52.0, 47 + 0.9 * 10, 47 + 0.99 * 10),
     # 57 / 4 and 47 / 3.
     "mean_normalized_ms": (57 / 4 + 47 / 3) / 2,
     # They first run at 0 and at 12 ms.

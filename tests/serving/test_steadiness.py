@@ -18,17 +18,9 @@ def _made(served: list[float], gap: float = 1.0) -> Timeline:
     arrivals = (np.arange(n) * gap * SECOND).astype(np.int64)
     ends = arrivals + (np.array(served) * SECOND).astype(np.int64)
     ones = np.ones(n, dtype=np.int64)
-    return replace(
-        with_kept_tokens(),
-        arrivals=arrivals,
-        begins=arrivals,
-        first_tokens=ends,
-        completions=ends,
-        evictions=ones,
-        recomputed=ones,
-        prompts=ones,
-        outputs=ones,
-    )
+    made = replace(with_kept_tokens(), arrivals=arrivals, begins=arrivals)
+    made = replace(made, first_tokens=ends, completions=ends, evictions=ones, recomputed=ones)
+    return replace(made, prompts=ones, outputs=ones)
 
 
 @pytest.mark.parametrize(
