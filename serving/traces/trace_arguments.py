@@ -24,9 +24,7 @@ TRACE_OPTIONS = join_options(
     _option("--memory", "M", "tokens, which a trace does not state (see kvopt memory)", type=INT),
     _option("--limit", "N", "keep the first N requests", type=INT),
     _option("--window", "A B", "keep arrivals from A to before B, in seconds", type=FLOAT, nargs=2),
-    _option(
-        "--rate", "LAMBDA", "Poisson arrivals, so many a second, instead of the trace's", type=FLOAT
-    ),
+    _option("--rate", "LAMBDA", "Poisson arrivals, so many a second", type=FLOAT),
     _option("--arrival-seed", "K", "seed of --rate (default: 0)", type=INT),
     _option("--round-seconds", "S", "turn seconds into rounds of S seconds", type=FLOAT),
     _option(

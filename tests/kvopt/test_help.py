@@ -146,7 +146,7 @@ def test_no_value_is_an_option() -> None:
         (["--v"], {"--version"}),
         (["solve", "uniform_10"], {"uniform_100"}),
         (["solve", "--po"], {"--policy"}),
-        (["solve", "--policy", "mc-sf-"], {"mc-sf-first-fit", "mc-sf-total"}),
+        (["solve", "--policy", "mc-sf-"], {"mc-sf-first-fit", "mc-sf-predicted", "mc-sf-total"}),
         (["solve", "--solver", "cp"], {"cpsat"}),
         (["solve", "--formulation", "ilp-x"], {"ilp-xy"}),
         (["evaluate", "--methods", "svf,hi"], {"svf,highs"}),
