@@ -397,7 +397,7 @@ def test_what_is_left_where_tokens_are_kept() -> None:
     assert covered.serving.evictions > 0
     assert covered.notes == (KEEPS_TOKENS_COVERED,)
     assert "may be below OPT" not in f"{covered} {covered.record.detail}"
-    assert "kept tokens after" in str(covered)
+    assert "schedulers included; kept" in str(covered)
     free = kvopt.run(tight, method, batch_time="linear(base=100,decode=50)")
     assert (free.gap, free.notes) == (None, (KEEPS_TOKENS_NOTE,))
     assert "left to gain" not in str(free)
