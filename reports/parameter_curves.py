@@ -11,13 +11,15 @@ from kvopt.methods.grammar import MethodError, read_prediction
 from kvopt.methods.knowledge import CLASSES, knowledge
 from kvopt.methods.method_names import method_of_row
 from kvopt.methods.option_values import read_numbers
-from reports.per_instance import SEED, spread_of_runs, whole_mean
+from reports.per_instance import spread_of_runs, whole_mean
 from serving.answer import BASE
 
 #: Values of a curve at least.
 LEAST_VALUES = 3
 #: The classes of the policies that curves are compared with.
 BLIND, CLAIRVOYANT = CLASSES["nothing"], CLASSES["outputs"]
+#: Part of an instance's name that tells the draws of a family, or the windows of a trace, apart.
+_DRAW = re.compile(r"_seed\d+|_window[\d.]+-[\d.]+")
 _PREDICTION = re.compile(r" with \S+\(([^()]*)\)")
 #: Outputs (tokens) that the error of a prediction is measured on.
 _OUTPUTS = np.arange(1, 501)
@@ -67,7 +69,7 @@ def panels(runs: pd.DataFrame) -> list[Panel]:
     All other parameters are the same on a curve.
     """
     policies = runs[~runs["engine"]]
-    place = policies["instance"].str.replace(SEED, "", regex=True)
+    place = policies["instance"].str.replace(_DRAW, "", regex=True)
     policies = policies.assign(
         place=place.where(place.ne(policies["instance"]), policies["family"])
     )

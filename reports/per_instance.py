@@ -18,7 +18,7 @@ _OF_THE_PAIR = ["method", "told", "family", "instance", "n", "memory", "known", 
 _OF_THE_PAIR += ["engine", "marked"]
 _SPREAD_NOTE = " ± is the standard deviation of that mean over the seeds."
 #: The seed in the name of an instance that a family has drawn.
-SEED = re.compile(r"_seed\d+")
+_SEED = re.compile(r"_seed\d+")
 
 
 def average_seeds(runs: pd.DataFrame) -> pd.DataFrame:
@@ -93,7 +93,7 @@ def spread(lines: pd.DataFrame) -> float:
     ordered = sorted(zip(*columns, strict=True), key=itemgetter(0))
     drawn: dict[tuple[str, str], list[float]] = defaultdict(list)
     for instance, family, seeds in ordered:
-        drawn[family, SEED.sub("", instance)].extend(seeds)
+        drawn[family, _SEED.sub("", instance)].extend(seeds)
     rows = [(family, seeds) for (family, _), seeds in sorted(drawn.items())]
     if len({len(seeds) for _, seeds in rows}) > 1:
         rows = [(family, seeds) for _, family, seeds in ordered]

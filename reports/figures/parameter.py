@@ -61,7 +61,9 @@ def _draw(
         level = panel.level(knows, column)
         look = {"color": figure_parts.INK, "alpha": 0.7, "linewidth": 1.0}
         axes.axhline(level, dashes=(4, 2) if knows == BLIND else (1, 1), **look)
-        text = cut_middle(figure_parts.one_row(f"{knows}: {runs['label'].iloc[0]}"), 40)
+        label = str(runs["label"].iloc[0])
+        text = label if label.startswith(knows) else f"{knows}: {label}"
+        text = cut_middle(figure_parts.one_row(text), 40)
         # Curves are low at the exact end: the texts stand where they are not.
         x, side = (0.02, "left") if knows == BLIND else (0.98, "right")
         place = {"xycoords": ("axes fraction", "data"), "fontsize": 8, "va": "bottom", "ha": side}
