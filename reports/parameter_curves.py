@@ -18,8 +18,8 @@ from serving.answer import BASE
 LEAST_VALUES = 3
 #: The classes of the policies that curves are compared with.
 BLIND, CLAIRVOYANT = CLASSES["nothing"], CLASSES["outputs"]
-#: Part of an instance's name that tells the draws of a family, or the windows of a trace, apart.
-_DRAW = re.compile(r"_seed\d+|_window[\d.]+-[\d.]+")
+#: Parts of an instance's name that tell draws of a family, or windows of a trace, apart.
+_DRAW = re.compile(r"_n\d+(?=_)|_seed\d+|_window[\d.]+-[\d.]+")
 _PREDICTION = re.compile(r" with \S+\(([^()]*)\)")
 #: Outputs (tokens) that the error of a prediction is measured on.
 _OUTPUTS = np.arange(1, 501)
@@ -29,9 +29,9 @@ _OUTPUTS = np.arange(1, 501)
 class Panel:
     """Curves over one parameter, on the instances that all of them were run on.
 
-    ``family`` is a family, or its draws with equal parameters.  ``runs`` have ``policy``, ``value``
-    and ``error`` (of the prediction, tokens; missing without one).  ``best`` has the runs of the
-    best online policy of each class, and of vLLM's scheduler if it was run.
+    ``family`` is a family, or its draws with equal parameters but n.  ``runs`` have ``policy``,
+    ``value`` and ``error`` (of the prediction, tokens; missing without one).  ``best`` has the runs
+    of the best online policy of each class, and of vLLM's scheduler if it was run.
     """
 
     family: str

@@ -24,7 +24,7 @@ _FILES = [
     ROOT / "CHANGELOG.md",
 ]
 #: Commits of vidur and of inference-sim.
-_OF_OTHERS = {"7d47513", "f90a1e3"}
+_OF_OTHERS = {"7d47513", "f90a1e3", "182b75ea", "9979a9ac", "ce6ddc4d"}
 
 
 @cache

@@ -10,7 +10,7 @@ docs/policies.md lists the differences.  In unit rounds:
 - Segments start requests as classes of ``wait`` do, if memory suffices up to the ends of segments.
 
 The policy is not clairvoyant and uses no prediction: only that a request makes at most M − s
-tokens.  The source's guarantee is not claimed.  The policy ends (docs/proofs/termination.md, P11).
+tokens.  The source's guarantee is not claimed.  It always ends: docs/proofs/termination.md (P11).
 """
 
 from heapq import heappop, heappush

@@ -45,7 +45,7 @@ _WORDS = [
 #: with a separate test (papers/tests/).
 _ELSEWHERE = {
     *("docs/leads.md", "docs/measured.md", "docs/errata.md", "docs/other_simulators.md"),
-    *("docs/papers.md", "README.md"),
+    *("docs/papers.md", "docs/predictions.md", "README.md"),
 }
 _MEASURED = "llama2-70b-2xa100"
 _TOKENS = LLAMA2_70B_2XA100.memory.tokens
@@ -306,7 +306,7 @@ _FIGURE = re.compile(
 )
 #: Numbers of sections and versions, no figures.
 _NUMBERED = re.compile(
-    r"\b(?:sections?|sec\.|App\.|Theorems?|Lemma|[Ee]xample|Python|HiGHS|Apache) ≥? ?\d+\.\d+"
+    r"\b(?:sections?|sec\.|App\.|Theorems?|Lemma|[Ee]xample|Python|HiGHS|Apache|arXiv) ≥? ?\d+\.\d+"
 )
 #: The source of a figure that no test computes: a commit, or a test that measures it.
 _SOURCE = re.compile(r"commit\s+`?[0-9a-f]{7,}|tests/[\w/]+\.py")

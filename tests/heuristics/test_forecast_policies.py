@@ -81,7 +81,10 @@ def test_mc_sf_predicted_with_one_interval_is_first_come_first_served(
 
 @st.composite
 def equal_prompts(draw: st.DrawFn) -> Instance:
-    prompt, outputs = draw(st.integers(0, 4)), draw(st.lists(st.integers(1, 9), min_size=1))
+    prompt, outputs = (
+        draw(st.integers(0, 4)),
+        draw(st.lists(st.integers(1, 9), min_size=1, max_size=21)),
+    )
     arrivals = sorted(draw(st.lists(st.integers(0, 20), min_size=len(outputs), unique=True)))
     rows = zip(arrivals, outputs, strict=False)
     return instance_of(prompt + 9 + draw(st.integers(0, 9)), *((a, prompt, o) for a, o in rows))

@@ -188,9 +188,9 @@ def test_each_victim_by_hand() -> None:
     assert preempted_at_2("vllm-v1", instance) == [3]
     assert preempted_at_2("vllm-v1(victim=fewest-computed)", instance) == [1]
     assert preempted_at_2("vllm-v1(victim=largest)", instance) == [2]
-    assert preempted_at_2("vllm-most-remaining", instance) == [3]
+    assert preempted_at_2("vllm-most-left", instance) == [3]
     uneven = instance_of(17, (0, 1, 9), (0, 1, 4), (0, 5, 6), (0, 2, 5))
-    assert preempted_at_2("vllm-most-remaining", uneven) == [2]
+    assert preempted_at_2("vllm-most-left", uneven) == [2]
 
 
 def test_the_priority_is_the_estimate() -> None:
@@ -207,7 +207,7 @@ def test_orders_of_vllm_ascend_by_hand() -> None:
     """Short prompts first; or one of the first three, then the longest prompt that fits."""
     one = "running=1,budget=30"
     short = instance_of(20, (0, 3, 2), (0, 2, 2), (0, 1, 2))
-    assert run(f"ascend-short-first(threshold=2,{one})", short).starts == (4, 0, 2)
+    assert run(f"ascend-srf(threshold=2,{one})", short).starts == (4, 0, 2)
     # The first three by prompt as it first came: 1, 1, then 9.  M less 2 is the room: 18 fits.
     lengths = instance_of(20, *((0, prompt, 1) for prompt in (1, 9, 1, 2, 18, 19)))
     assert run(f"ascend-lpt({one})", lengths).starts == (0, 2, 1, 4, 3, 5)

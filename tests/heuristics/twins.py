@@ -48,11 +48,11 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     # No two scores fall to the same number within the arrivals that are drawn.
     "tie": _ENGINE | {"beta": (0.0, 0.1, 3.0), "gamma": (0.9, 0.618034, 1.0), "tau": (2.7, 31.7)},
     "ascend-lpt": _ENGINE,
-    "ascend-short-first": {**_ENGINE, "threshold": (0, 2, 4)},
+    "ascend-srf": {**_ENGINE, "threshold": (0, 2, 4)},
     "trtllm-sjf": {"fade": (0.0, 0.005, 0.03, 0.1, 0.25, 1.0)},
     "vllm-v1": _ENGINE,
     "vllm-priority": _ENGINE,
-    "vllm-most-remaining": _ENGINE,
+    "vllm-most-left": _ENGINE,
     "wait": {"scale": _SCALES},
 }
 

@@ -40,7 +40,7 @@ def _line(panel: Panel) -> dict[str, object]:
 def test_the_line_of_a_policy() -> None:
     """The gap of alpha-greedy is 0.6: between 1/2 and 3/4 it is met after 0.4 of a step, at 1.4."""
     assert _line(_panel()) == {
-        "family": "uniform_n4",
+        "family": "uniform",
         "parameter": "noise(sigma)",
         "policy": "a-min",
         "exact": "0.0 %",

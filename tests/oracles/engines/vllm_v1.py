@@ -26,13 +26,13 @@ def vllm_v1(instance: Instance, engine: tuple[Any, ...], victim: str) -> Schedul
     return replace(worker.serve("vllm-v1"), engine_accounting=worker.engine)
 
 
-def vllm_most_remaining(
+def vllm_most_left(
     instance: Instance, estimates: list[list[int]], engine: tuple[Any, ...]
 ) -> Schedule:
     """Serve as vllm-v1, and preempt the largest estimate less the tokens made."""
     worker = _Blocks(instance, *engine)
     worker.keeping = lambda job: job.made - estimates[job.position][job.made]
-    return replace(worker.serve("vllm-most-remaining"), engine_accounting=worker.engine)
+    return replace(worker.serve("vllm-most-left"), engine_accounting=worker.engine)
 
 
 def vllm_priority(
@@ -45,11 +45,11 @@ def vllm_priority(
     return replace(worker.serve("vllm-priority"), engine_accounting=worker.engine)
 
 
-def ascend_short_first(instance: Instance, threshold: int, engine: tuple[Any, ...]) -> Schedule:
+def ascend_srf(instance: Instance, threshold: int, engine: tuple[Any, ...]) -> Schedule:
     """Serve as vllm-v1: preempted requests first, then short prompts, then the others."""
     worker = _ThreeLanes(instance, *engine)
     worker.threshold = threshold
-    return replace(worker.serve("ascend-short-first"), engine_accounting=worker.engine)
+    return replace(worker.serve("ascend-srf"), engine_accounting=worker.engine)
 
 
 def ascend_lpt(instance: Instance, engine: tuple[Any, ...]) -> Schedule:

@@ -13,8 +13,8 @@ from heuristics.engine_rules import PARAMETERS
 from heuristics.policy import RoundPolicy, State
 
 
-class _MostRemaining(SparingPlan):
-    name = "vllm-most-remaining"
+class _MostLeft(SparingPlan):
+    name = "vllm-most-left"
 
     def keeping(self, state: State, request: int) -> int:
         if request in self._still_held:
@@ -24,9 +24,9 @@ class _MostRemaining(SparingPlan):
 
 
 POLICY = RoundPolicy(
-    "vllm-most-remaining",
+    "vllm-most-left",
     clairvoyant=False,
     keeps_tokens=True,
     parameters=PARAMETERS,
-    rules=_MostRemaining,
+    rules=_MostLeft,
 )

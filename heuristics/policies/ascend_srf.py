@@ -18,7 +18,7 @@ from heuristics.policy import Known, Parameter, RoundPolicy
 
 
 class _ThreeLanes(EngineRules):
-    name = "ascend-short-first"
+    name = "ascend-srf"
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
@@ -30,7 +30,7 @@ class _ThreeLanes(EngineRules):
 
 
 POLICY = RoundPolicy(
-    "ascend-short-first",
+    "ascend-srf",
     clairvoyant=False,
     blind=True,
     keeps_tokens=True,
