@@ -30,6 +30,8 @@ PARAMETERS = (
     Choice("asynchronous", ("auto", "yes", "no"), "plans a step ahead (auto: in seconds)"),
     Choice("resume", ("recomputed", "cached"), "prefix caching of a preempted request"),
 )
+#: Blocks whose tokens are remembered, at most.
+MOST_CACHED = 10**7
 #: More than any prompt.
 _ALL = 1 << 60
 
@@ -65,6 +67,11 @@ class EngineRules(Rules):
         blocks = known.memory // self._block
         self._reserve = int(exact_fraction(values["watermark"]) * blocks)
         self._blocks = max(0, blocks - engine)  # less the null block
+        if self._caches and blocks > MOST_CACHED:
+            raise NotApplicableError(
+                f"{self.name}: resume=cached keeps each free block, expected at most "
+                f"{MOST_CACHED:,} blocks, found {blocks:,}; a larger block makes fewer"
+            )
         #: Free blocks that still hold a full block of a request, the next to be taken first.
         self._free_blocks: OrderedDict[tuple[int, int], None] = OrderedDict()
         #: Tokens that the requests admitted in this round find there.

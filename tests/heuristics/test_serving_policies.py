@@ -242,3 +242,12 @@ def test_ageing_by_hand() -> None:
     timed = instance_of(10, *requests, time_unit="second")
     setting = RunSetting({"fade": 0.1}, batch_time=parse_batch_time("affine(1000,0)"))
     assert run_policy(policies()["trtllm-sjf"], timed, setting).starts == (0, 9, 15)
+
+
+def test_prefix_caching_of_a_huge_memory_is_refused() -> None:
+    """Each free block would be kept: of 10^9 blocks that is all memory of the machine."""
+    instance = instance_of(10**9, (0, 10**8, 2), (0, 1, 1))
+    assert run("vllm-v1", instance).tel == 3
+    with pytest.raises(NotApplicableError, match="at most 10,000,000 blocks, found 1,000,000,000"):
+        run("vllm-v1(resume=cached)", instance)
+    assert run("vllm-v1(resume=cached,block=4096)", instance).tel == 3
