@@ -11,12 +11,12 @@ MAIN_RESULT = "main-result"
 #: Policies of a class in the table, by the place of the class: what knows more comes first.
 MOST = (5, 3, 2)
 _MARKED = (
-    "a policy with * keeps the tokens of evicted requests. The lower bounds exclude such "
-    "schedules, so ? stands for the upper end."
+    "a policy with * keeps the tokens of evicted requests. The lower bounds do not hold for such "
+    "schedules, so the upper end is unknown (?)."
 )
 _GAP = (
-    "(TEL − OPT) / TEL, {over}. Lower end: the best known TEL replaces OPT. Upper end: the best "
-    "lower bound replaces OPT."
+    "(TEL − OPT) / TEL, {over}. OPT lies between the best lower bound and the best known TEL: the "
+    "bound gives the upper end, the known TEL the lower end."
 )
 _KNOWS = (
     "clairvoyant policies know every output, offline policies also all arrivals. Policies with "
