@@ -276,6 +276,9 @@ class EngineRules(Rules):
     def _admit(self, state: State, budget: int) -> list[int]:
         admitted: list[int] = []
         while self._queue and len(self._running) < self._most:
+            if budget <= 0:  # the engine looks at no request then
+                self._quiet = False
+                break
             request = self._head(state)
             if request is None:
                 break

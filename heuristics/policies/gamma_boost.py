@@ -11,7 +11,7 @@ choice of who is swapped out, the hysteresis, and the fit of γ.  Guarantee: non
 always ends.  Proof: docs/proofs/termination.md (P11).
 """
 
-from math import expm1, log
+from math import expm1, inf, log
 from typing import Any
 
 from heuristics.engine_rules import PARAMETERS, EngineRules
@@ -38,7 +38,9 @@ class _BoostRules(EngineRules):
     def _place(self, request: int, preempted: bool) -> tuple[Any, ...]:
         del preempted
         work, arrival = self._token * max(1, self._work[request]), self._arrivals[request]
-        boost = -log(-expm1(-self._gamma * work)) / self._gamma
+        # 0 where next to no work is left, beyond the smallest numbers.
+        share = -expm1(-self._gamma * work)
+        boost = -log(share) / self._gamma if share > 0 else inf
         return arrival / self._ticks - boost, arrival, request
 
 

@@ -251,3 +251,15 @@ def test_prefix_caching_of_a_huge_memory_is_refused() -> None:
     with pytest.raises(NotApplicableError, match="at most 10,000,000 blocks, found 1,000,000,000"):
         run("vllm-v1(resume=cached)", instance)
     assert run("vllm-v1(resume=cached,block=4096)", instance).tel == 3
+
+
+def test_lpt_chooses_nobody_without_a_budget() -> None:
+    """The budget of 11 ends at 5 + 4 + 2 tokens: in round 4 the prompt of 2 fits best, not of 1."""
+    instance = instance_of(20, (0, 5, 5), (0, 4, 4), (0, 2, 4), (0, 1, 1))
+    assert run("ascend-lpt(budget=11)", instance).tel == 20
+
+
+def test_a_boost_without_bound() -> None:
+    """The smallest numbers leave the order of arrival among equal boosts."""
+    instance = instance_of(4, (0, 1, 2), (0, 1, 2))
+    assert run("gamma-boost(gamma=1e-200,token=1e-200)", instance).tel == 5

@@ -125,7 +125,7 @@ class _Blocks(Worker):
         if self.evicted_now:
             return
         budget = self.budget - len(self.running)
-        while self.queue and len(self.running) < self.most_running:
+        while self.queue and budget > 0 and len(self.running) < self.most_running:
             job = self.head()
             if job is None:
                 break
