@@ -6,8 +6,8 @@ An evicted request keeps its output tokens and prefills them again with its prom
    fewest, of equals the last, are evicted until the rest fits, and nothing else happens.
 2. Else the waiting requests are taken by their keys, the smallest first.  Each starts if as
    believed M is not exceeded until it completes.  Where it is, running requests with more than
-   ``factor`` times its key go first, the largest key before others, until it fits.  If it does not
-   fit then, these stay, and the round's admission ends.
+   ``factor`` times its key go first, the largest key before others, of equals the last, until it
+   fits.  If it does not fit then, these stay, and the round's admission ends.
 
 A request that starts in a round is not evicted in it, nor the other way round.  Ties go by arrival,
 then by position.  Every request completes.  Proof: docs/proofs/termination.md (P11).

@@ -68,11 +68,13 @@ def run_policy(
     timed = setting.batch_time is not None
     known = _known(policy, instance, setting)
     # A policy sees an estimate of later tokens when it has made them: their number is the output.
-    estimate = known.forecast.estimate
-    known = replace(known, forecast=replace(known.forecast, later=None))
+    forecast = known.forecast
+    known = replace(known, forecast=replace(forecast, later=None))
     by_rank, method = _order_of(policy, known, setting), method or policy.name
     if by_rank is None:
-        return _run_by_rounds(policy, instance, known, method, estimate, timed=timed)
+        return _run_by_rounds(
+            policy, instance, known, method, lambda *asked: forecast.estimate(*asked), timed=timed
+        )
     requests = Requests(known.arrivals, known.prompts, known.upper, instance.outputs)
     first_fit = isinstance(policy, ListPolicy) and policy.first_fit
     passes = len(instance) if first_fit else 0

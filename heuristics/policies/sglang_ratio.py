@@ -12,8 +12,8 @@ Read in the engine's ``PrefillAdder`` and ``ScheduleBatch.retract_decode``, vers
 - If the running requests would hold more than M at the next time, those with the fewest output
   tokens are retracted (ties: longer prompt, then later admission) until the rest fits.  They keep
   their tokens, which are prefilled again, and join the queue anew: under ``fcfs`` at the tail.  The
-  ratio becomes the share of their ``max_new`` that the remaining requests will have made in 20
-  rounds, at most 1.  Such a round admits nothing.
+  ratio becomes the share of their ``max_new``, plus 1, that the remaining requests will have made
+  in 20 rounds, at most 1.  Such a round admits nothing.
 
 ``docs/policies.md`` has the queue orders, what differs from the engine, and how prompts are cut.
 
@@ -71,7 +71,7 @@ class ReservationRatio:
 
     def retract(self, made: int, requests: int, max_new: int) -> None:
         """Set the ratio after a retraction, from sums over the requests that remain (tokens)."""
-        self._begin = min(Fraction(1), Fraction(made + ROUNDS_AHEAD * requests, max_new))
+        self._begin = min(Fraction(1), Fraction(made + ROUNDS_AHEAD * requests, max_new + 1))
         self._rounds = 0
 
 

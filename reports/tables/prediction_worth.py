@@ -20,7 +20,7 @@ _EVEN = (
     "from the exact end on, the first value at which the mean gap to the best known schedules "
     "exceeds the best non-clairvoyant policy's, linear between two values; none in range: it does "
     "at the exact end (never), or at no value (always). In brackets 95 % of 1,000 bootstrap draws "
-    "of (instance, seed)."
+    "of instances, each with all its seeds."
 )
 
 
@@ -58,10 +58,10 @@ def _even(panel: Panel, policy: str, other: str) -> str:
     if other not in panel.best:
         return ""
     runs = panel.runs[panel.runs["policy"].eq(policy)]
-    gaps = runs.pivot_table(index=["id", "seed"], columns="value", values="gap_low")
+    gaps = runs.pivot_table(index="id", columns="value", values="gap_low")
     values = [value for value in panel.values if value in gaps]
     blind = panel.best[other].groupby("id")["gap_low"].mean()
-    over = gaps[values].sub(blind, axis=0, level="id").dropna().to_numpy(dtype=float)
+    over = gaps[values].sub(blind, axis=0).dropna().to_numpy(dtype=float)
     if not len(over):
         return ""
     value, *ends = break_even(values, over)
@@ -76,8 +76,8 @@ def _text(value: float) -> str:
 def break_even(values: Sequence[float], over: NDArray[np.float64]) -> tuple[float, float, float]:
     """Return the value at which the mean of gaps first exceeds 0, and its bootstrap interval.
 
-    ``over`` has a row a run, a column a value from the exact end on.  -inf: at the first value
-    already; inf: at none.
+    ``over`` has a row an instance, a column a value from the exact end on.  -inf: at the first
+    value already; inf: at none.
     """
     rows = len(over)
     draws = np.random.default_rng(0).multinomial(rows, np.full(rows, 1 / rows), _DRAWS) / rows

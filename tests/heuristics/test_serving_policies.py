@@ -92,11 +92,11 @@ def test_sglang_ratio_decays_by_hand() -> None:
     assert ratio.value() == Fraction(98, 1000)
     ratio.decode(10**6)
     assert ratio.value() == Fraction(98, 1000)
-    # Two requests remain, with 30 of 100 tokens made: (30 + 20·2) / 100.
-    ratio.retract(30, 2, 100)
+    # Two requests remain, with 30 of 99 tokens made: (30 + 20·2) / (99 + 1).
+    ratio.retract(30, 2, 99)
     assert ratio.value() == Fraction(7, 10)
-    # (1 + 20) / 1000 is below the last value, which the next decode round restores.
-    ratio.retract(1, 1, 1000)
+    # (1 + 20) / (999 + 1) is below the last value, which the next decode round restores.
+    ratio.retract(1, 1, 999)
     assert ratio.value() == Fraction(21, 1000)
     ratio.decode(1)
     assert ratio.value() == Fraction(98, 1000)
@@ -263,3 +263,9 @@ def test_a_boost_without_bound() -> None:
     """The smallest numbers leave the order of arrival among equal boosts."""
     instance = instance_of(4, (0, 1, 2), (0, 1, 2))
     assert run("gamma-boost(gamma=1e-200,token=1e-200)", instance).tel == 5
+
+
+def test_the_ratio_after_a_retraction_divides_by_one_more() -> None:
+    """At 11 the room is 60 - 11 - 48 * 30 / 60 = 25, just what the retracted request needs."""
+    instance = instance_of(60, (0, 0, 59), (1, 40, 19), (10, 20, 5))
+    assert run("sglang-ratio(conservativeness=0)", instance).tel == 133

@@ -341,7 +341,7 @@ class _Sglang(Serving):
             decoding = [job for job in self.running if job.decodes]
             made = sum(job.made for job in decoding) + 20 * len(decoding)
             max_new = sum(self.max_new[job.position] for job in decoding)
-            self.ratio = min(Fraction(1), Fraction(made, max_new))
+            self.ratio = min(Fraction(1), Fraction(made, max_new + 1))
             self.full = False
         return retracted
 

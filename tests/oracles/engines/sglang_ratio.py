@@ -85,7 +85,7 @@ class _Reserving(Worker):
             # The share of max_new that the others will have made in 20 rounds.
             made = sum(job.made for job in self.running) + 20 * len(self.running)
             max_new = sum(self.max_new[job.position] for job in self.running)
-            self.ratio = min(Fraction(1), Fraction(made, max_new))
+            self.ratio = min(Fraction(1), Fraction(made, max_new + 1))
             self.full = False
 
     def admit(self) -> None:
