@@ -38,9 +38,8 @@ class _BoostRules(EngineRules):
     def _place(self, request: int, preempted: bool) -> tuple[Any, ...]:
         del preempted
         work, arrival = self._token * max(1, self._work[request]), self._arrivals[request]
-        # 0 where next to no work is left, beyond the smallest numbers.
         share = -expm1(-self._gamma * work)
-        boost = -log(share) / self._gamma if share > 0 else inf
+        boost = -log(share) / self._gamma if share > 0 else inf  # underflow
         return arrival / self._ticks - boost, arrival, request
 
 

@@ -53,7 +53,6 @@ class _AgedShortest(Rules):
         return admitted
 
     def quiet(self) -> bool:
-        # The order changes with time, so the next may fit where the present one does not.
         return all(self._peaks[request] > self._room for request in self._queue)
 
 
