@@ -218,5 +218,5 @@ PAGE = page(
     " of long runs.  If `auto` ran on the first draws only, means are over these; worst ratios and "
     "shares are over all draws.  The span of a mean includes the intervals and the confidence of "
     "the draws.",
-    ("policies", "bounds", "optimum", "short"),
+    ("policies", "optimum"),
 )
