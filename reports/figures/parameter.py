@@ -14,7 +14,7 @@ _GAP = {"gap_low": "mean gap"}
 _IN_SECONDS = {
     "gap_low": "mean latency: gap",
     "p99_ttft_ms": "p99 TTFT (s)",
-    "request_throughput": "requests / s",
+    "goodput": "goodput (requests / s)",
 }
 
 

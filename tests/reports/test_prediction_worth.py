@@ -90,11 +90,11 @@ def test_values_that_run_downwards() -> None:
 
 
 def test_seconds_have_three_panels() -> None:
-    """Latency, TTFT and throughput, each with the lines of both other classes."""
-    panel = _panel(batch_time="llama2-70b-2xa100", p99_ttft_ms=1500.0, request_throughput=2.0)
+    """Latency, TTFT and goodput, each with the lines of both other classes."""
+    panel = _panel(batch_time="llama2-70b-2xa100", p99_ttft_ms=1500.0, goodput=2.0)
     assert panel.level("non-clairvoyant", "p99_ttft_ms") == 1500
     drawn = parameter_figure([panel])
     assert drawn is not None
     shown = texts_of(drawn.svg)
-    assert {"mean latency: gap", "p99 TTFT (s)", "requests / s"} <= set(shown)
+    assert {"mean latency: gap", "p99 TTFT (s)", "goodput (requests / s)"} <= set(shown)
     assert shown.count("non-clairvoyant: alpha-greedy") == shown.count("clairvoyant: svf") == 3
