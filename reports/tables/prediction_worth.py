@@ -18,8 +18,8 @@ _NOTE = (
 )
 _EVEN = (
     "from the exact end on, the first value at which the mean gap to the best known schedules "
-    "exceeds the best non-clairvoyant policy's, linear between two values; none in range: it does "
-    "at the exact end (never), or at no value (always). In brackets 95 % of 1,000 bootstrap draws "
+    "exceeds the best non-clairvoyant policy's, linear between two values; never: it does "
+    "already at the exact end; always: at no value. In brackets 95 % of 1,000 bootstrap draws "
     "of instances, each with all its seeds."
 )
 
@@ -66,7 +66,7 @@ def _even(panel: Panel, policy: str, other: str) -> str:
         return ""
     value, *ends = break_even(values, over)
     low, high = sorted(ends) if np.isfinite(ends).all() else ends
-    return f"{'none in range' if np.isinf(value) else _text(value)} [{_text(low)}, {_text(high)}]"
+    return f"{_text(value)} [{_text(low)}, {_text(high)}]"
 
 
 def _text(value: float) -> str:
