@@ -125,7 +125,7 @@ def page(rows: pd.DataFrame, origin: str) -> str:
         for group, in_group in rows[switched].groupby("group", sort=False):
             parts += [f"### {str(group).capitalize()}\n", _table(_switch_lines(in_group))]
     left_out = pd.read_csv(TRIED, dtype=str, keep_default_na=False)
-    rest = pipe_table(list(left_out), left_out.to_numpy().tolist())
+    rest = pipe_table(list(map(str, left_out)), left_out.to_numpy().tolist())
     parts += [template("ablation_tried"), rest, template("ablation_method"), origin]
     return page_text("Ablation: the gain of each strengthening", parts)
 

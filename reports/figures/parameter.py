@@ -67,7 +67,7 @@ def _draw(
         axes.axhline(level, dashes=(4, 2) if knows == BLIND else (1, 1), **look)
         text = label if label.startswith(knows) else f"{knows}: {label}"
         text = cut_middle(figure_parts.one_row(text), 40)
-        x, side = {BLIND: (0.02, "left"), BASE: (0.5, "center")}.get(knows, (0.98, "right"))
+        x, side = {BLIND: (0.02, "left"), BASE: (0.57, "center")}.get(knows, (0.98, "right"))
         place = {"xycoords": ("axes fraction", "data"), "fontsize": 8, "va": "bottom", "ha": side}
         axes.annotate(text, (x, level), **place)
     axes.set_ylim(0, 1.08 * axes.get_ylim()[1])

@@ -114,8 +114,7 @@ def _made(
     worth = worth_pages(rows[WORTH], stale.get(WORTH)) if WORTH in rows else None
     files, readme = texts(night, known, of_night, worth), {}
     if README.is_file() and FOLDER.is_relative_to(ROOT):
-        old = README.read_text("utf-8")
-        readme[README] = readme_text(old, night, known, of_night, worth)
+        readme[README] = readme_text(README.read_text("utf-8"), night, known, of_night, worth)
     return files, readme
 
 

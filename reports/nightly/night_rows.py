@@ -23,10 +23,7 @@ COLUMNS = (
     _CODE,
 )
 #: Columns of the files of rows; the rows of the suite ``predictions`` have some of runs in seconds.
-FILES = {
-    "rows.csv": COLUMNS,
-    "predictions.csv": (*COLUMNS, "batch_time", "p99_ttft_ms", "goodput"),
-}
+FILES = {"rows.csv": COLUMNS, "predictions.csv": (*COLUMNS, "batch_time", "p99_ttft_ms", "goodput")}
 #: The key of one run from night to night; the sources may change in between.
 RUN = ("section", "instance", "instance_sha256", "method", "seed")
 

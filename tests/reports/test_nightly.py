@@ -233,8 +233,7 @@ def test_what_predictions_are_worth() -> None:
     pairs = [(draw, name) for draw in "ab" for name in tels]
     given = [record(instance=a, method=b, tel=tels[b], known_optimum=100) for a, b in pairs]
     rows = typed(frame(*given).assign(role="policies", reproducible=True), FILES["predictions.csv"])
-    worth = worth_pages(rows, stale=0)
-    _, files, sentence = worth
+    _, files, sentence = worth = worth_pages(rows, stale=0)
     assert sorted(files) == ["figures/predictions.svg", WORTH_PAGE]
     assert "All 12 runs used the present version" in files[WORTH_PAGE]
     # The gap of las is 0.6: between 1/2 and 3/4 it is met after 0.4 of a step.

@@ -45,6 +45,8 @@ def test_the_line_of_a_policy() -> None:
         "other": "75.0 %",
         "even": "1.4 [1.4, 1.4]",
         "base": "always [always, always]",
+        "saved": "90.0 % [90.0, 90.0]",  # 1 - 100 / 1000
+        "rest": "60.0 % [60.0, 60.0]",  # 1 - 400 / 1000
         "blind": "alpha-greedy, 60.0 %",
         "clairvoyant": "svf, 9.1 %",
     }

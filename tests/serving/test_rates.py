@@ -139,7 +139,6 @@ def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.M
     assert table["bound_goodput"].tolist() == [0.5, 0.5]
     plain = asked().table
     assert "bound_goodput" not in plain
-    # Each keeps the default objective.
     assert plain["goodput"].tolist() == plain["request_throughput"].tolist()
 
 
