@@ -35,10 +35,9 @@ def summary_rows(result: Result) -> list[SummaryLine]:
         ("status", result.status),
     ]
     if result.tel is not None:
-        mean = instance.unit.mean(result.tel, len(instance))
         rows.append(("TEL", f"{instance.unit.text(result.tel)}  (from {record.found_by})"))
-        # In seconds the line E2EL has the mean.
-        rows += [] if result.batch_time else [("AEL", mean)]
+        if not result.batch_time:  # in seconds the line E2EL has the mean
+            rows.append(("AEL", instance.unit.mean(result.tel, len(instance))))
     rows += _of_bounds(result)
     if result.tel is not None and record.mean_ttft_ms is not None:
         rows += serving_lines(result.timeline, result.slo, result.measured)

@@ -5,13 +5,14 @@ import gzip
 import hashlib
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from reports.figures.figure_parts import size_of
+from reports.markdown import TEMPLATES
 from reports.page_parts import Links, ReportPage
 from reports.pages.instance_page import InstancePage
 from support.message_text import glue_units
@@ -21,18 +22,18 @@ MOST_LINES = 500
 #: Characters without an escape in the address of a picture.
 _PLAIN = " =:;,/()'.-_*!?$&@{}[]|+~"
 
-_TEMPLATES = Path(__file__).parent / "templates"
-
 
 @cache
 def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_glued,
         auto_reload=False,
     )
+    made.globals["size_of"] = size_of
+    return made
 
 
 def _glued(value: Any) -> Any:
@@ -71,7 +72,7 @@ def _address(svg: str) -> Markup:
 
 
 def _own(name: str) -> Markup:
-    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 @cache

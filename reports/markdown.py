@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from tabulate import tabulate
 
@@ -11,12 +12,18 @@ from reports.tables.instance_lines import RUNS
 from reports.verdict_sentences import Sentence
 from support.message_text import plural
 
+TEMPLATES = Path(__file__).parent / "templates"
 #: Lines of a table in Markdown, and of a table that stands in the overview, too.
 MOST_LINES, _SHORT = 400, 30
 _METHOD = (
     "[`index.html`](index.html) is the same as one page with sortable tables, and has a page for "
     "each instance. `reports/METHOD.md` defines every number.\n"
 )
+
+
+def template(name: str) -> str:
+    """Return the text of a file of Markdown among the templates."""
+    return (TEMPLATES / f"{name}.md").read_text(encoding="utf-8")
 
 
 def code(text: str, *, in_table: bool = True) -> str:

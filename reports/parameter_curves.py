@@ -18,8 +18,8 @@ from serving.answer import BASE
 LEAST_VALUES = 3
 #: The classes of the policies that curves are compared with.
 BLIND, CLAIRVOYANT = CLASSES["nothing"], CLASSES["outputs"]
-#: Parts of an instance's name that tell draws of a family, or windows of a trace, apart.
-_DRAW = re.compile(r"_n\d+(?=_)|_seed\d+|_window[\d.]+-[\d.]+")
+#: Parts of an instance's name without its family or trace: draw, window, and the unit of time.
+_DRAW = re.compile(r"_n\d+(?=_)|_seed\d+|_window[\d.]+-[\d.]+|_secondsTrue")
 _PREDICTION = re.compile(r" with \S+\(([^()]*)\)")
 #: Outputs (tokens) that the error of a prediction is measured on.
 _OUTPUTS = np.arange(1, 501)

@@ -10,7 +10,7 @@ from reports import html
 from reports.freshness import age_text, origin_text, stale_rows
 from reports.library.library_site import FILES, library_pages, page_slugs
 from reports.library.sentence import state
-from reports.markdown import grid_text, sentence_text, table_text
+from reports.markdown import grid_text, sentence_text, table_text, template
 from reports.nightly.night_pages import report_of
 from reports.page_parts import ReportPage
 from reports.policy_boards import firsts
@@ -35,18 +35,6 @@ _ABOVE = (
     ("Library", "../library/index.html"),
     ("Papers", "../source/papers/index.html"),
 )
-_FIRST = """\
-## Who is best, and what is open
-
-{best}
-{still}
-{state} [All instances](library/index.html).
-
-The papers' statements: [papers](../papers/README.md).  The definitions of all numbers:
-[METHOD](../reports/METHOD.md).  The runs: [nightly tables](../reports/nightly/README.md).
-
-{rows}
-"""
 
 
 @dataclass(frozen=True)
@@ -129,7 +117,7 @@ def _first(
         frame=library.frame[library.frame["gap"] > 0].head(MOST_OPEN),
     )
     pages = [f"library/instances/{slug_of[sha]}.html" for sha in still.frame["sha"]]
-    return _FIRST.format(
+    return template("site").format(
         best=table_text(best),
         state=sentence_text(state(library)),
         still=grid_text(still.linked({"instance": pages})),

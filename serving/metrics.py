@@ -1,18 +1,7 @@
-"""Serving metrics of a timeline, by the names and definitions of ``vllm bench serve`` and Vidur.
+"""Serving metrics of a timeline: ``docs/metrics.md`` defines each.
 
-With arrival a, first token f, completion c and o output tokens of a request:
-
-- TTFT (time to first token): f − a.  Vidur's ``prefill_e2e_time``.
-- E2EL (end-to-end latency): c − a.  Vidur's ``request_e2e_time``.
-- TPOT (time per output token after the first): (c − f) / (o − 1); requests of one token have none.
-- ITL (inter-token latency): the time from each token to the next of its request, all pooled.
-- Normalized latency: (c − a) / o.  Vidur's ``request_e2e_time_normalized``.
-- Scheduling delay: from the arrival to the first round.  Vidur's ``request_scheduling_delay``.
-- Duration: from the first arrival to the last completion.  Throughputs are per second of it.
-- Goodput: requests per second that keep all limits of an objective; a request of one token keeps
-  every limit on TPOT.
-
-Percentiles interpolate linearly between order statistics, as NumPy's.
+Names and definitions are from ``vllm bench serve`` and Vidur.  Percentiles interpolate linearly
+between order statistics, as NumPy's.
 """
 
 from collections.abc import Mapping
@@ -23,7 +12,7 @@ from numpy.typing import NDArray
 
 from instances.batch_time import NANOSECONDS, BatchTime
 from schedules.clock.timeline import Ints, Timeline
-from serving.slo import Slo
+from serving.slo import SERVER_SLO, Slo
 from serving.traces.trace_report import MeasuredLatencies
 
 MILLISECOND = NANOSECONDS // 1000
@@ -41,7 +30,8 @@ class ServingMetrics:
 
     A mean without values is None, as TPOT and ITL of outputs of one token.  Throughputs are
     requests, output tokens, and all tokens per second.  Requests that run and wait, and tokens
-    held, are averaged over the time of the rounds.
+    held, are averaged over the time of the rounds.  The goodput is of the user's objective, else of
+    ``serving.slo.SERVER_SLO``.
     """
 
     mean_ttft_ms: float | None
@@ -66,6 +56,7 @@ class ServingMetrics:
     request_throughput: float
     output_throughput: float
     total_token_throughput: float
+    goodput: float
     mean_running: float
     mean_waiting: float
     mean_tokens: float
@@ -78,8 +69,8 @@ class ServingMetrics:
 METRICS = tuple(each.name for each in fields(ServingMetrics))
 
 
-def serving(timeline: Timeline) -> ServingMetrics:
-    """Compute all metrics of a timeline but the goodput."""
+def serving(timeline: Timeline, slo: Slo = SERVER_SLO) -> ServingMetrics:
+    """Compute all metrics of a timeline."""
     found = _spread("itl", timeline.gaps, timeline.gap_counts)
     for spread in spreads(latencies(timeline)).values():
         found |= spread
@@ -98,6 +89,7 @@ def serving(timeline: Timeline) -> ServingMetrics:
         request_throughput=len(timeline.arrivals) / seconds,
         output_throughput=output / seconds,
         total_token_throughput=(output + int(timeline.prompts.sum())) / seconds,
+        goodput=goodput(timeline, slo),
         mean_running=over_time(rounds.running),
         mean_waiting=over_time(rounds.waiting),
         mean_tokens=over_time(rounds.tokens),
@@ -112,7 +104,8 @@ def serving_lines(
     timeline: Timeline, slo: Slo | None = None, measured: MeasuredLatencies | None = None
 ) -> list[tuple[str, str]]:
     """Return labels and values of a summary, in seconds, measured values below simulated ones."""
-    found, real = serving(timeline), {} if measured is None else spreads(measured)
+    slo = slo or SERVER_SLO
+    found, real = serving(timeline, slo), {} if measured is None else spreads(measured)
     lines = []
     for name in SPREADS:
         lines += _spread_lines(name.upper(), name, vars(found))
@@ -122,10 +115,8 @@ def serving_lines(
     rates = f"{found.request_throughput:.3f} requests/s, {found.output_throughput:.1f} output "
     rates += f"tokens/s, {found.total_token_throughput:.1f} tokens/s"
     lines.append(("throughput", rates))
-    if slo is not None:
-        share = 100 * float(good(timeline, slo).mean())
-        rate = f"{goodput(timeline, slo):.3f} requests/s"
-        lines.append(("goodput", f"{rate}, {share:.1f} % of them  ({slo})"))
+    share = 100 * float(good(timeline, slo).mean())
+    lines.append(("goodput", f"{found.goodput:.3f} requests/s, {share:.1f} % of them  ({slo})"))
     again = f"{found.recomputed_tokens:,} tokens computed again"
     lines.append(("evictions", f"{found.evictions:,}  ({again})"))
     peak = f"mean {found.mean_waiting:.1f} requests waiting, most {found.peak_waiting:,}"

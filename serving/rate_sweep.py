@@ -200,7 +200,7 @@ def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
     sustained = rows["sustained"].astype("boolean")
     table["sustained"] = sustained | idle.mask(sustained.isna())
     if slo is not None:
-        table["goodput"], table["bound_goodput"] = rows["good"], rows["most"]
+        table["bound_goodput"], rows = rows["most"], rows.assign(goodput=rows["good"])
     table = table.join(rows[[*METRICS, "seconds", "detail"]])
     return table.sort_values("rate", kind="stable", ignore_index=True)
 

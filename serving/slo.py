@@ -36,6 +36,11 @@ class Slo:
         return ",".join(shown)
 
 
+#: MLPerf Inference's server limits for Llama 2 70B, the model of the default batch time
+#: (``llama2-70b.Server`` in mlcommons/inference, ``loadgen/mlperf.conf``, at commit 001712e9).
+SERVER_SLO = Slo(ttft=2 * NANOSECONDS, tpot=200 * _MILLISECOND)
+
+
 def read_slo(text: str) -> Slo:
     """Read an objective, or raise an :class:`SloError`; each limit has its unit, ms or s."""
     limits: dict[str, int] = {}

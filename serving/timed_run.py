@@ -13,7 +13,7 @@ from schedules import Schedule
 from schedules.clock.timeline import Timeline, make_timeline
 from serving.metrics import ServingMetrics, goodput, serving
 from serving.request_rows import request_frame
-from serving.slo import Slo, read_slo
+from serving.slo import SERVER_SLO, Slo, read_slo
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ class TimedRun(FinishedRun):
     @property
     def serving(self) -> ServingMetrics:
         """The serving metrics."""
-        return serving(self.timeline)
+        return serving(self.timeline, self.slo or SERVER_SLO)
 
     @property
     def requests(self) -> pd.DataFrame:

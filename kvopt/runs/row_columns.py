@@ -142,6 +142,7 @@ class Record:
     request_throughput: Metric[float | None] = None
     output_throughput: Metric[float | None] = None
     total_token_throughput: Metric[float | None] = None
+    goodput: Metric[float | None] = None
     mean_running: Metric[float | None] = None
     mean_waiting: Metric[float | None] = None
     mean_tokens: Metric[float | None] = None

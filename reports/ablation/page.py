@@ -14,7 +14,7 @@ from kvopt.suites import read_suite
 from kvopt.suites.suite import SWITCHES
 from reports.formulas import shifted_geometric_mean
 from reports.freshness import origin_text, stale_rows, to_be_stated
-from reports.markdown import page_text, pipe_table, table_text
+from reports.markdown import page_text, pipe_table, table_text, template
 from reports.table import Column, Table
 from support.click_command import CHECK_OPTION, Command, CommandOptions
 from support.generated_files import regenerate
@@ -51,36 +51,6 @@ _NOTES = {
     "nodes, factor": "over the instances that both proved.",
     "LP bound, % of best TEL (mean)": _LP,
 }
-
-_METHOD = """\
-## How it was measured
-
-Each row is one run in a separate process, one after the other on one machine.  A run on a shared
-machine shows ratios, not seconds; a few draws show a direction, not a law.  The suite is
-[`ablation`](../../kvopt/suites/ablation.toml), which measures a new option of a formulation without
-a change.  The rows are in [`rows.csv`](rows.csv).
-
-```
-python evaluate.py ablation --store ablation.sqlite --export reports/ablation/rows.csv
-python -m reports.ablation.page
-```
-"""
-
-_SWITCHES_INTRODUCTION = """\
-## Each strengthening switched by itself
-
-One option of a formulation is switched, all others stay as in the first line; every row has the
-same instances.  Instances that take less than a second in the first line say little: the start of
-a process takes nearly all of it.
-"""
-
-_TRIED_INTRODUCTION = """\
-## Tried and left out
-
-Built, measured and removed.  Single runs on two shared cores in November 2026: a difference under
-0.5 % is noise.  The rows are written by hand, in [`tried.csv`](tried.csv);
-[leads](../../docs/leads.md) has the reasons and the open questions.
-"""
 
 
 def read_rows(location: Path) -> pd.DataFrame:
@@ -151,19 +121,13 @@ def page(rows: pd.DataFrame, origin: str) -> str:
         parts.append(f"## {str(group).capitalize()}\n")
         parts.append(_table([_line(name, runs, proofs) for name, runs in _methods(in_group)]))
     if switched.any():
-        parts.append(_SWITCHES_INTRODUCTION)
+        parts.append(template("ablation_switches"))
         for group, in_group in rows[switched].groupby("group", sort=False):
             parts += [f"### {str(group).capitalize()}\n", _table(_switch_lines(in_group))]
-    left_out = tried()
-    rest = pipe_table(list(left_out[0]), [list(line.values()) for line in left_out])
-    title = "Ablation: the gain of each strengthening"
-    return page_text(title, [*parts, _TRIED_INTRODUCTION, rest, _METHOD, origin])
-
-
-def tried() -> list[dict[str, object]]:
-    """Return the removed parts, a line each; "the same" repeats the line above."""
-    rows = pd.read_csv(TRIED, dtype=str, keep_default_na=False)
-    return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
+    left_out = pd.read_csv(TRIED, dtype=str, keep_default_na=False)
+    rest = pipe_table(list(map(str, left_out)), left_out.to_numpy().tolist())
+    parts += [template("ablation_tried"), rest, template("ablation_method"), origin]
+    return page_text("Ablation: the gain of each strengthening", parts)
 
 
 def _methods(in_group: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -77,11 +77,6 @@ class Drawing:
         FigureCanvasAgg(self.figure)
         self.svg = ""
 
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height in CSS pixels."""
-        return size_of(self.svg)
-
     def finish(self) -> None:
         """Fill ``svg``: layout and limits are final now."""
         for axis in (axis for axes in self.figure.axes for axis in (axes.xaxis, axes.yaxis)):

@@ -6,6 +6,7 @@ import pandas as pd
 
 from reports.figures import figure_parts
 from reports.parameter_curves import BLIND, Panel
+from serving.answer import BASE
 from support.message_text import cut_middle
 
 MOST_PANELS = 60
@@ -14,7 +15,7 @@ _GAP = {"gap_low": "mean gap"}
 _IN_SECONDS = {
     "gap_low": "mean latency: gap",
     "p99_ttft_ms": "p99 TTFT (s)",
-    "request_throughput": "requests / s",
+    "goodput": "goodput (requests / s)",
 }
 
 
@@ -57,15 +58,16 @@ def _draw(
     for name, style in figure_parts.styles(shown).items() if is_gap else ():
         band = {"color": style["color"], "alpha": 0.12, "linewidth": 0}
         axes.fill_between(points.index, points[name].astype(float), most[name], **band)
-    for knows, runs in panel.best.items():
+    labels = {knows: str(runs["label"].iloc[0]) for knows, runs in panel.best.items()}
+    for knows, label in labels.items():
+        if knows == BASE and label == labels.get(BLIND):
+            continue
         level = panel.level(knows, column)
         look = {"color": figure_parts.INK, "alpha": 0.7, "linewidth": 1.0}
         axes.axhline(level, dashes=(4, 2) if knows == BLIND else (1, 1), **look)
-        label = str(runs["label"].iloc[0])
         text = label if label.startswith(knows) else f"{knows}: {label}"
         text = cut_middle(figure_parts.one_row(text), 40)
-        # Curves are low at the exact end: the texts stand where they are not.
-        x, side = (0.02, "left") if knows == BLIND else (0.98, "right")
+        x, side = {BLIND: (0.02, "left"), BASE: (0.57, "center")}.get(knows, (0.98, "right"))
         place = {"xycoords": ("axes fraction", "data"), "fontsize": 8, "va": "bottom", "ha": side}
         axes.annotate(text, (x, level), **place)
     axes.set_ylim(0, 1.08 * axes.get_ylim()[1])

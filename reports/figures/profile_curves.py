@@ -7,9 +7,6 @@ from reports.formulas import profile
 from reports.profiles import SharedCosts
 
 _POINTS = 160
-#: Share of the axis between two ticks at least.
-_LEAST_APART = 0.05
-_TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 
 
 def profile_figure(
@@ -35,12 +32,6 @@ def profile_figure(
         curves = {name: (taus, values[name].to_numpy()) for name in order}
         figure_parts.draw_curves(axes, curves, shown, steps=True)
         axes.set(xscale="log", xlim=(1.0, end))
-        ticks: list[float] = []
-        for tick in (each for each in _TICKS if each <= end):
-            if not ticks or np.log(tick / ticks[-1]) > _LEAST_APART * np.log(end):
-                ticks.append(tick)
-        axes.set_xticks(ticks if len(ticks) > 2 else np.linspace(1, end, 5).round(3))
-        axes.xaxis.set_major_formatter("{x:g}")
         label = f"τ: {quantity} at most τ times the best"
         axes.set(ylim=(-0.02, 1.02), xlabel=label, ylabel="share of instances")
         axes.minorticks_off()

@@ -38,7 +38,7 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> figure_par
             most = max(float(means["ael_s"].astype(float).max()), float(bound.max()))
             left.set_ylim(0.6 * float(bound.min()), 1.5 * most)
         title, column = "mean TTFT (s)", "mean_ttft_s"
-        if "goodput" in means:
+        if slo is not None:
             title, column = f"goodput (requests/s), {slo}", "goodput"
             rates = sorted(means["rate"].unique())
             look = {"color": figure_parts.INK, "alpha": 0.45, "dashes": (1, 1), "linewidth": 1.2}

@@ -45,12 +45,6 @@ _LINKS = {
     "upper": (_PROOFS, "schedule"),
     "certified": (_PROOFS, "certificate"),
 }
-_END = f"""\
-An instance links its file, UB the schedule and the certified LB its certificate.
-[Values come in and are proved](../../docs/best_known.md) by one rule.  `{_PROGRAM}` writes this
-page from [the registry]({_LIBRARY}/best_known.json), and with `--html DIR` a table of all instances
-and a page each.
-"""
 
 
 def page_text(registry: Registry, stale: int) -> str:
@@ -69,7 +63,7 @@ def page_text(registry: Registry, stale: int) -> str:
         still,
         family_table(table),
         origin,
-        _END,
+        markdown.template("library"),
     ]
     return markdown.page_text("The library", parts)
 

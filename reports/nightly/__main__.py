@@ -1,6 +1,7 @@
 """Command: the tables of a night and its losses, ``python -m reports.nightly``."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from kvopt.suites import SuiteError, read_suite
 from kvopt.sweeps.plan import plan
 from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.compare import compare
-from reports.nightly.night_pages import comparison_text, readme_text, texts
-from reports.nightly.night_rows import RowsError, nightly_rows, read_rows, rows_text
+from reports.nightly.night_pages import WORTH_PAGE, comparison_text, readme_text, texts, worth_pages
+from reports.nightly.night_rows import FILES, RowsError, nightly_rows, read_rows, rows_text
 from reports.report_folder import (
     MARKER,
     FolderKind,
@@ -32,13 +33,13 @@ from support.project_root import ROOT, require_checkout
 from support.usage_errors import UsageError
 
 FOLDER = Path(__file__).parent
-ROWS = "rows.csv"
+ROWS, WORTH = FILES
 #: The page that shows the main result.
 README = ROOT / "README.md"
 _COMPARISON = "COMPARISON.md"
 _NIGHT = FolderKind(
     name="night",
-    files=("README.md", ROWS, _COMPARISON),
+    files=("README.md", ROWS, WORTH, _COMPARISON),
     folders={"tables": (".md",), "anytime": (".md",), "figures": (".svg",)},
 )
 
@@ -69,25 +70,28 @@ def main(options: CommandOptions) -> int:
         raise UsageError(f"expected {wanted}")
     if options.update:
         require_checkout("--out DIR names another folder")
-    reference = read_rows(FOLDER / ROWS) if (FOLDER / ROWS).exists() else None
-    if options.store is None:
-        now = read_rows(FOLDER / ROWS)
-    else:
-        now = _stored(options.store, options.suite)
+    name = WORTH if Path(options.suite).stem == "predictions" else ROWS
+    rows = _committed()
+    reference = rows.get(name)
+    if options.store is not None:
+        rows[name] = _stored(options.store, options.suite, FILES[name])
+    if ROWS not in rows:
+        raise RowsError(f"{FOLDER / ROWS}: expected rows of the night, found none")
     if options.out is not None:
         check_place("--out", options.out, _NIGHT, [*store_files(options.store), FOLDER / ROWS])
-    comparison = None if reference is None else compare(reference, now, known_values())
-    files = texts(now, known_values()) | {ROWS: rows_text(now)}
+    comparison = None if reference is None else compare(reference, rows[name], known_values())
+    files, readme = _made(rows, {})
+    files |= {each: rows_text(held) for each, held in rows.items()}
     if comparison is not None and not options.update:
         files[_COMPARISON] = comparison_text(comparison)
     write_files(FOLDER if options.update else options.out, files, _NIGHT)
     if options.update:
-        for path, text in _readme(now).items():
+        for path, text in readme.items():
             path.write_text(text, "utf-8")
     if options.store is None:
         return 0
     if comparison is None:
-        print(f"no {ROWS} to compare with")
+        print(f"no {name} to compare with")
         return 0
     for line in comparison.failures:
         print(f"{_PROGRAM}: FAILED: {line}", file=sys.stderr)
@@ -96,14 +100,25 @@ def main(options: CommandOptions) -> int:
     return 1 if comparison.failures and not options.update else 0
 
 
-def _readme(rows: pd.DataFrame, stale: int | None = None) -> dict[Path, str]:
-    """Return the README of the checkout with the main result; none for tables elsewhere."""
-    if not (README.is_file() and FOLDER.is_relative_to(ROOT)):
-        return {}
-    return {README: readme_text(README.read_text("utf-8"), rows, known_values(), stale)}
+def _committed() -> dict[str, pd.DataFrame]:
+    """Return the committed rows by file; RowsError if one cannot be read."""
+    there = [name for name in FILES if (FOLDER / name).exists()]
+    return {name: read_rows(FOLDER / name, FILES[name]) for name in there}
 
 
-def _stored(location: str, name: str) -> pd.DataFrame:
+def _made(
+    rows: Mapping[str, pd.DataFrame], stale: Mapping[str, int]
+) -> tuple[dict[str, str], dict[Path, str]]:
+    """Return the files of the folder, and the README of the checkout; none for tables elsewhere."""
+    night, of_night, known = rows[ROWS], stale.get(ROWS), known_values()
+    worth = worth_pages(rows[WORTH], stale.get(WORTH)) if WORTH in rows else None
+    files, readme = texts(night, known, of_night, worth), {}
+    if README.is_file() and FOLDER.is_relative_to(ROOT):
+        readme[README] = readme_text(README.read_text("utf-8"), night, known, of_night, worth)
+    return files, readme
+
+
+def _stored(location: str, name: str, named: Sequence[str]) -> pd.DataFrame:
     """Return the rows of the suite as it is planned now; RowsError if a run is not stored."""
     suite = read_suite(name)
     sections = {task.key: task.section for task in plan(suite.sections)}
@@ -114,16 +129,16 @@ def _stored(location: str, name: str) -> pd.DataFrame:
             f"{location}: {len(sections) - len(frame)} of {len(sections)} runs of {name} are not "
             f"stored for the present sources: python evaluate.py {name} --store {location}"
         )
-    return nightly_rows(frame, suite, sections)
+    return nightly_rows(frame, suite, sections, named)
 
 
 def _check() -> int:
-    rows = read_rows(FOLDER / ROWS)
-    stale = to_be_stated(_PROGRAM, FOLDER / "README.md", len(rows), stale_rows(rows))
-    files = texts(rows, known_values(), stale)
-    files[MARKER] = list_text([*files, ROWS], _NIGHT)
-    wanted = {FOLDER / name: text for name, text in files.items()}
-    wanted |= _readme(rows, stale)
+    rows, stale = _committed(), {}
+    for (name, held), page in zip(rows.items(), ("README.md", WORTH_PAGE), strict=False):
+        stale[name] = to_be_stated(_PROGRAM, FOLDER / page, len(held), stale_rows(held))
+    files, readme = _made(rows, stale)
+    files[MARKER] = list_text([*files, *rows], _NIGHT)
+    wanted = {FOLDER / name: text for name, text in files.items()} | readme
     return regenerate(_PROGRAM, wanted, report_files(FOLDER, _NIGHT), check=True)
 
 

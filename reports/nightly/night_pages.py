@@ -1,13 +1,14 @@
 """The files of the nightly tables: rows, a table a page, and the differences of a night."""
 
 import re
+from collections.abc import Iterable
 
 import pandas as pd
 
 from reports.build import make_report
 from reports.figures.ranking import MAIN_RESULT
 from reports.freshness import age_text, origin_text, stale_rows
-from reports.markdown import code, has_page, page_text, table_page, table_text
+from reports.markdown import code, has_page, page_text, table_page, table_text, template
 from reports.nightly.compare import Comparison
 from reports.nightly.night_rows import TIMING
 from reports.page_parts import Part, ReportFigure, ReportPage
@@ -15,43 +16,53 @@ from reports.stored_results import BestKnown, Results
 from reports.table import Table
 from support.message_text import plural
 
-#: The place of the main result in the README.
-_RESULT = re.compile(r"(<!-- main result[^>]*-->\n).*?(<!-- end -->\n)", re.DOTALL)
+#: Generated texts of the README, by their names.
+_PLACE = re.compile(r"(<!-- ([a-z ]+): python [^>]*-->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
+#: The page of the tables on predictions, and the compared methods: those without, and two kinds.
+WORTH_PAGE, _COMPARED = "tables/prediction-worth.md", r"^(?!.* with )| with (?:noise|rank)\("
+#: Policy and parameter of the README's sentence on them.
+_POLICY, _ERROR = "srpt-predicted", "noise(sigma)"
+_SENTENCE = (
+    f"[With predictions](reports/nightly/README.md#what-predictions-are-worth) `{_POLICY}` has a "
+    "smaller gap than the best non-clairvoyant policy up to this sigma of a log-normal error: {}.\n"
+)
 #: Lines of each list that are shown; the counts are always whole.
 MOST_LINES = 200
-_INTRODUCTION = """\
-## The suite
 
-These are the runs of the suite [`nightly`](../../kvopt/suites/nightly.toml).
-`.github/workflows/nightly.yml` makes a new set every night and compares it with these.  A night
-fails on a refused schedule, on a bound above a schedule, on an optimum that is no longer proved,
-and on a worse result in a reproducible section.  Slower times are reported, and no failure.
-[`reports/METHOD.md`](../METHOD.md) explains the columns.
 
-```sh
-python evaluate.py nightly --jobs 2 --store nightly.sqlite
-python -m reports.nightly --store nightly.sqlite --out /tmp/nightly      # a night, compared
-python -m reports.nightly --store nightly.sqlite --update                # a new reference, here
-python -m reports.nightly --update                                       # its tables, made again
-python -m reports.nightly --check                                        # are the tables fresh?
-```
+#: Predictions: parts of the night's page, their files by path, and the README's sentence.
+WorthPages = tuple[list[Part], dict[str, str], str]
 
-The raw rows are in [`rows.csv`](rows.csv).  In reproducible sections all its columns are the same
-on any machine, except these: {timing}.
-"""
+
+def worth_pages(rows: pd.DataFrame, stale: int | None = None) -> WorthPages:
+    """Return what predictions are worth, by rows of the suite ``predictions``."""
+    report = _report(rows[rows["method"].str.contains(_COMPARED)], None)
+    shown = [part for part in report.shown if part.slug.startswith("prediction")]
+    tables = [part for part in shown if isinstance(part, Table)]
+    figures = [part for part in shown if isinstance(part, ReportFigure)]
+    lines = tables[0].frame
+    own = lines[lines["policy"].str.startswith(_POLICY) & lines["parameter"].eq(_ERROR)]
+    pairs = zip(own["even"].str.partition(" ")[0], own["family"].map(code), strict=True)
+    values = ", ".join(f"{value} ({family})" for value, family in pairs)
+    age = origin_text(rows, stale_rows(rows) if stale is None else stale)
+    files = _drawings(figures) | {WORTH_PAGE: page_text("Predictions", [*tables, age])}
+    return [*figures, template("predictions")], files, _SENTENCE.format(values)
 
 
 def texts(
-    rows: pd.DataFrame, best_known: BestKnown | None = None, stale: int | None = None
+    rows: pd.DataFrame,
+    best_known: BestKnown | None = None,
+    stale: int | None = None,
+    worth: WorthPages | None = None,
 ) -> dict[str, str]:
     """Return every file that is made from the rows, by its path in the folder of the tables.
 
     Reproducible sections and the others have separate tables: the machine decides the others. The
-    page calls so many rows ``stale``; None counts them.
+    page calls so many rows ``stale``; None counts them. ``worth`` adds a section.
     """
     parts: list[Part] = []
     files: dict[str, str] = {}
-    lines = [_INTRODUCTION.format(timing=", ".join(f"`{name}`" for name in TIMING))]
+    lines = [template("nightly").format(timing=", ".join(f"`{name}`" for name in TIMING))]
     for reproducible, folder, title in (
         (True, "tables", "Reproducible"),
         (False, "anytime", "Reached in a time, on one machine"),
@@ -62,27 +73,41 @@ def texts(
         report = _report(chosen, best_known)
         if not files:
             parts = [*report.first, report.words]
-            drawn = [part for part in parts if isinstance(part, ReportFigure)]
-            files |= {f"figures/{part.slug}.svg": part.drawing.svg for part in drawn}
+            files |= _drawings(parts)
         tables = [part for part in report.shown if isinstance(part, Table) and has_page(part)]
         files |= {f"{folder}/{part.slug}.md": table_page(part) for part in tables}
         links = [f"- [{part.title}]({folder}/{part.slug}.md)\n" for part in tables]
         lines += [f"## {title}\n\n{_sections(chosen)}\n", f"{report.summary}\n", "".join(links)]
     age = origin_text(rows, stale_rows(rows) if stale is None else stale)
+    if worth is not None:
+        files, parts = files | worth[1], [*parts, *worth[0]]
     return files | {"README.md": page_text("Nightly tables", [*parts, *lines, age])}
 
 
+def _drawings(parts: Iterable[Part]) -> dict[str, str]:
+    drawn = (part for part in parts if isinstance(part, ReportFigure))
+    return {f"figures/{part.slug}.svg": part.drawing.svg for part in drawn}
+
+
 def readme_text(
-    readme: str, rows: pd.DataFrame, best_known: BestKnown | None, stale: int | None = None
+    readme: str,
+    rows: pd.DataFrame,
+    best_known: BestKnown | None,
+    stale: int | None = None,
+    worth: WorthPages | None = None,
 ) -> str:
-    """Return the README with the main result, and the age of its rows, between its two marks."""
+    """Return the README with the main result and the age of its rows, and ``worth`` in a sentence.
+
+    Both stand between marks.
+    """
     table, figure = report_of(rows, best_known).first[:2]
     assert isinstance(table, Table)
     assert isinstance(figure, ReportFigure)
     picture = f"![{figure.title}](reports/nightly/figures/{MAIN_RESULT}.svg)"
     age = age_text(len(rows), stale_rows(rows) if stale is None else stale)
-    shown = f"\n{picture}\n\n{table_text(table)}\n{age}\n"
-    return _RESULT.sub(lambda marks: f"{marks[1]}{shown}{marks[2]}", readme)
+    shown = {"main result": f"{picture}\n\n{table_text(table)}\n{age}\n"}
+    shown |= {} if worth is None else {"predictions": worth[2]}
+    return _PLACE.sub(lambda found: f"{found[1]}{shown.get(found[2], found[3])}{found[4]}", readme)
 
 
 def report_of(rows: pd.DataFrame, best_known: BestKnown | None = None) -> ReportPage:

@@ -22,6 +22,8 @@ COLUMNS = (
     *(name for name in _TOGETHER if name != "section"),
     _CODE,
 )
+#: Columns of the files of rows; the rows of the suite ``predictions`` have some of runs in seconds.
+FILES = {"rows.csv": COLUMNS, "predictions.csv": (*COLUMNS, "batch_time", "p99_ttft_ms", "goodput")}
 #: The key of one run from night to night; the sources may change in between.
 RUN = ("section", "instance", "instance_sha256", "method", "seed")
 
@@ -30,8 +32,10 @@ class RowsError(ValueError):
     """A file of nightly rows cannot be read; the message is one line."""
 
 
-def nightly_rows(frame: pd.DataFrame, suite: Suite, sections: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows of a suite with the columns ``COLUMNS``, in the suite's order.
+def nightly_rows(
+    frame: pd.DataFrame, suite: Suite, sections: Mapping[str, str], named: Sequence[str] = COLUMNS
+) -> pd.DataFrame:
+    """Return the rows of a suite with these columns, in the suite's order.
 
     ``sections`` has the section of each run by its key; other runs are left out.
     """
@@ -42,7 +46,7 @@ def nightly_rows(frame: pd.DataFrame, suite: Suite, sections: Mapping[str, str])
     rows["reproducible"] = [by_name[name].reproducible for name in rows["section"]]
     rows["place"] = rows["section"].map({name: at for at, name in enumerate(by_name)})
     rows = rows.sort_values(["place", "instance", "instance_sha256", "method", "seed"])
-    return typed(rows.reset_index(drop=True))
+    return typed(rows.reset_index(drop=True), named)
 
 
 def rows_text(rows: pd.DataFrame) -> str:

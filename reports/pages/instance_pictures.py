@@ -10,7 +10,6 @@ import pandas as pd
 from instances import Instance
 from instances.instance_files import parse_instance
 from kvopt.store import StoreError
-from reports.figures.figure_parts import size_of
 from reports.table import written
 from schedules import Schedule, check_schedule, read_schedule
 from schedules.schedule_picture import pair_picture, picture_image, picture_of
@@ -42,11 +41,6 @@ class Picture:
     mark: str = ""
     name: str = ""
     loss: str = ""
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height in CSS pixels."""
-        return size_of(self.svg)
 
 
 @dataclass(frozen=True)

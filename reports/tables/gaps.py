@@ -29,7 +29,7 @@ def gaps_to_optimum(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     known = runs[runs["known"] & runs["engine"].eq(engines)]
     frame = _lines(known, "gap_opt")
     optimal = known["gap_opt"].eq(0).fillna(False) & ~known["kept"]
-    frame["optimal"] = optimal.astype(float).groupby(_keys(known)).mean()
+    frame["optimal"] = optimal.astype(float).groupby([known["family"], known["label"]]).mean()
     alone = known[known["standing"].isin(["one witness", "one argument"])]
     frame["alone"] = alone.groupby(["family", "label"])["id"].nunique()
     frame["alone"] = frame["alone"].fillna(0).astype(int)
@@ -69,7 +69,7 @@ def _lines(runs: pd.DataFrame, *gaps: str) -> pd.DataFrame:
         **{f"{gap}_{take}": (gap, take) for gap in gaps for take in ("mean", "median", "max")},
     )
     return frame.assign(
-        penalised=runs[gaps[0]].fillna(1.0).groupby(_keys(runs)).mean(),
+        penalised=runs[gaps[0]].fillna(1.0).groupby([runs["family"], runs["label"]]).mean(),
         spread=spread_of_runs(runs, ["family", "label"]),
     )
 
@@ -103,7 +103,3 @@ def _ordered(frame: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     lines = lines.assign(rank=ranks.astype("Int64"), _mean=means)
     order = ["family", "rank", "_mean", "label"]
     return lines.sort_values(order, na_position="last", ignore_index=True).drop(columns="_mean")
-
-
-def _keys(runs: pd.DataFrame) -> list[pd.Series]:
-    return [runs["family"], runs["label"]]

@@ -10,18 +10,19 @@ from reports.parameter_curves import BLIND, CLAIRVOYANT, Panel
 from reports.table import Column, Table, columns, write_share
 from serving.answer import BASE
 
-#: Draws of the bootstrap.
-_DRAWS = 1000
+#: Draws of the bootstrap, and the shares of them below the ends of its interval.
+_DRAWS, _SHARES = 1000, (0.025, 0.975)
 _NOTE = (
     "Mean gaps to OPT over the instances that all policies of a family and prediction were run on. "
     "Best: the online policy of the class with the least mean gap there."
 )
 _EVEN = (
     "from the exact end on, the first value at which the mean gap to the best known schedules "
-    "exceeds the best non-clairvoyant policy's, linear between two values; none in range: it does "
-    "at the exact end (never), or at no value (always). In brackets 95 % of 1,000 bootstrap draws "
+    "exceeds the best non-clairvoyant policy's, linear between two values; never: it does "
+    "already at the exact end; always: at no value. In brackets 95 % of 1,000 bootstrap draws "
     "of instances, each with all its seeds."
 )
+_SAVED = f"the share of {BASE}'s total latency, mean over the instances; in brackets as above."
 
 
 def prediction_table(panels: Sequence[Panel]) -> Table:
@@ -31,6 +32,8 @@ def prediction_table(panels: Sequence[Panel]) -> Table:
         *columns("share", exact="gap, exact end", other="gap, other end"),
         Column("even", "break-even", note=_EVEN),
         Column("base", f"break-even with {BASE}"),
+        Column("saved", f"saving over {BASE}, exact end", note=_SAVED),
+        Column("rest", "saving, other end"),
         *columns("name", blind=f"best {BLIND}", clairvoyant=f"best {CLAIRVOYANT}"),
     )
     lines = [line for each in panels for line in _lines(each)]
@@ -50,7 +53,8 @@ def _lines(panel: Panel) -> Iterator[tuple[str, ...]]:
         ends = [write_share(low[policy][value], high[policy][value]) for value in own]
         even = (_even(panel, policy, each) for each in (BLIND, BASE))
         others = (best.get(knows, "") for knows in (BLIND, CLAIRVOYANT))
-        yield panel.family, panel.parameter, policy, *ends, *even, *others
+        saved = (_saving(panel, policy, value) for value in own)
+        yield panel.family, panel.parameter, policy, *ends, *even, *saved, *others
 
 
 def _even(panel: Panel, policy: str, other: str) -> str:
@@ -66,7 +70,18 @@ def _even(panel: Panel, policy: str, other: str) -> str:
         return ""
     value, *ends = break_even(values, over)
     low, high = sorted(ends) if np.isfinite(ends).all() else ends
-    return f"{'none in range' if np.isinf(value) else _text(value)} [{_text(low)}, {_text(high)}]"
+    return f"{_text(value)} [{_text(low)}, {_text(high)}]"
+
+
+def _saving(panel: Panel, policy: str, value: float) -> str:
+    """Return the share of latency that a policy saves, and its interval; empty as above."""
+    runs = panel.runs[panel.runs["policy"].eq(policy) & panel.runs["value"].eq(value)]
+    if BASE not in panel.best or runs["tel"].isna().any():
+        return ""
+    tels = (each.groupby("id")["tel"].mean().astype(float) for each in (runs, panel.best[BASE]))
+    mean, *drawn = _bootstrap(np.asarray(100 * (1 - next(tels) / next(tels)), dtype=np.float64))
+    low, high = np.quantile(drawn, _SHARES, method="inverted_cdf")
+    return f"{mean:.1f} % [{low:.1f}, {high:.1f}]"
 
 
 def _text(value: float) -> str:
@@ -79,12 +94,17 @@ def break_even(values: Sequence[float], over: NDArray[np.float64]) -> tuple[floa
     ``over`` has a row an instance, a column a value from the exact end on.  -inf: at the first
     value already; inf: at none.
     """
-    rows = len(over)
-    draws = np.random.default_rng(0).multinomial(rows, np.full(rows, 1 / rows), _DRAWS) / rows
-    places = _crossings(np.vstack([over.mean(axis=0), draws @ over]))
-    ends = np.quantile(places[1:], (0.025, 0.975), method="inverted_cdf")
+    places = _crossings(_bootstrap(over))
+    ends = np.quantile(places[1:], _SHARES, method="inverted_cdf")
     found = np.interp([places[0], *ends], range(len(values)), values, left=-np.inf, right=np.inf)
     return float(found[0]), float(found[1]), float(found[2])
+
+
+def _bootstrap(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of rows, and below it their means in 1,000 draws of rows."""
+    n = len(rows)
+    draws = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), _DRAWS) / n
+    return np.concatenate([rows.mean(axis=0)[None], draws @ rows])
 
 
 def _crossings(over: NDArray[np.float64]) -> NDArray[np.float64]:

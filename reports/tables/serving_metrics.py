@@ -6,11 +6,12 @@ from instances.batch_time import NANOSECONDS
 from reports.per_instance import spread_note
 from reports.prepared_rows import MARK_NOTE
 from reports.table import Column, Table, columns
+from serving.slo import SERVER_SLO
 
 _NOTE = (
     "Times in seconds, of runs with arrivals in seconds; seeds averaged. TTFT: time to the first "
-    "token, TPOT: per output token after it, ITL: between two tokens, E2EL: end to end "
-    "(docs/metrics.md). " + MARK_NOTE
+    "token, TPOT: per output token after it, ITL: between two tokens, E2EL: end to end, goodput: "
+    f"requests that keep {SERVER_SLO} (docs/metrics.md). {MARK_NOTE}"
 )
 _LEFT = (
     "(TEL − LB) / TEL with the best bound of that instance and batch time: no schedule saves more. "
@@ -27,7 +28,7 @@ _MILLISECONDS = {
     "p99_e2el_ms": "E2EL p99",
 }
 _PLAIN = {
-    "request_throughput": "requests / s",
+    "goodput": "goodput / s",
     "output_throughput": "tokens / s",
     "mean_waiting": "waiting",
     "evictions": "evictions",

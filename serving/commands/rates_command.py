@@ -26,6 +26,7 @@ from serving.commands.shared_parts import (
 )
 from serving.commands.workload_arguments import RATES
 from serving.rate_sweep import of_methods, rate_sweep, read_rates
+from serving.slo import SERVER_SLO
 from support.click_command import CommandOptions
 from support.usage_errors import UsageError, complain
 
@@ -84,6 +85,7 @@ def main(options: CommandOptions) -> int:
     print(table_text(table))
     if not options.quiet:
         print("\n".join(_bound_lines(instance, table)))
+        print(f"good/s: requests a second that keep {options.slo or SERVER_SLO}")
     for rate, found in answers.items():
         print(f"\nat rate {rate:g}\n{found}")
     for line in wrong:

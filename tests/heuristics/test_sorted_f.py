@@ -81,8 +81,7 @@ def test_exact_batches_can_exceed_the_sum_of_peaks() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["svf", *(f"sorted-f-{each}" for each in ("dp", "exact", "swap", "quantile", "amin"))],
+    "name", ["svf", *(f"sorted-f-{each}" for each in ("dp", "exact", "swap", "quantile", "amin"))]
 )
 def test_example_3_1(name: str) -> None:
     """W Example 3.1: the 21 short prompts first, 21·2 + 3 = 45, where MC-SF needs 64."""
@@ -91,10 +90,7 @@ def test_example_3_1(name: str) -> None:
     assert run_policy(policies()["mc-sf"], EXAMPLE_3_1).tel == 64
 
 
-@given(
-    sizes=st.lists(st.integers(1, 30), max_size=40),
-    capacity=st.integers(0, 200),
-)
+@given(sizes=st.lists(st.integers(1, 30), max_size=40), capacity=st.integers(0, 200))
 def test_first_fit_in_runs(sizes: list[int], capacity: int) -> None:
     """Taking runs at once chooses what adding one by one chooses."""
     expected, left = [], capacity

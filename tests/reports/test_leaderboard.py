@@ -12,7 +12,8 @@ from reports.table import Table
 from reports.terminal_report import format_ranking
 from reports.time_units import is_adversarial
 from reports.verdict_sentences import verdict
-from tests.reports.synthetic import frame, record, results_of
+from tests.reports.synthetic import record, results_of
+from tests.reports.test_tables import table_of
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
@@ -76,12 +77,9 @@ def test_families_weigh_alike() -> None:
     assert lines["gap"].to_dict() == {"fcfs": "0.0 %", "svf": "25.0 %"}
     # Half of the families have all optima.
     assert lines["optimal"].to_dict() == {"fcfs": 1.0, "svf": 0.5}
-    assert "mean over 4 instances in 2 families of equal weight" in _part(results, CLAIRVOYANT).note
-    (line,) = [
-        each
-        for each in format_ranking(Results(frame(*tiny, *large))).splitlines()
-        if " svf " in each
-    ]
+    note = table_of(results, CLAIRVOYANT).note
+    assert "mean over 4 instances in 2 families of equal weight" in note
+    (line,) = [each for each in format_ranking(results).splitlines() if " svf " in each]
     assert " 25.0 % " in line
 
 
@@ -105,7 +103,7 @@ def test_only_shared_instances_rank() -> None:
     """A policy that was run elsewhere is named below with how many instances it has."""
     more = [record(instance="c", method=name, tel=50) for name in ("mc-sf", "svf")]
     results = results_of(*_policies(), *more)
-    board = _part(results, CLAIRVOYANT)
+    board = table_of(results, CLAIRVOYANT)
     assert set(board.frame["label"]) == {"svf", "fcfs"}
     assert board.frame["instances"].tolist() == [2, 2]
     assert board.note.endswith(" Not ranked, run on fewer instances: mc-sf (1).")
@@ -124,7 +122,7 @@ def test_what_keeps_tokens_is_marked_and_ranked_in_its_own_problem() -> None:
     assert lines["rank"].tolist() == [1, 2]
     assert lines.loc["vllm-v1 *", "worst"] == "[1.250, ?]"
     assert lines["optimal"].isna().tolist() == [True, False]
-    assert any("OPT and LB are no bounds for it" in each for each in _part(results, BLIND).notes)
+    assert any("OPT and LB are no bounds for it" in each for each in table_of(results, BLIND).notes)
     assert "Non-clairvoyant, 2 policies: vllm-v1 * leaves at least 10.0 %; alpha-beta" in str(
         verdict(results.units)[2]
     )
@@ -169,18 +167,8 @@ def test_the_verdict_is_computed() -> None:
     assert str(verdict(results_of(*changed).units)[0]) == (
         f"Clairvoyant, 2 policies: fcfs leaves 10.0 % to OPT {over}"
     )
-
-
-def test_the_verdict_without_some_kinds_of_policies() -> None:
-    told = [str(each) for each in verdict(results_of(record(tel=100)).units)]
-    assert told[0].startswith("Clairvoyant, 1 policy: svf leaves")
-    assert told[2] == "No non-clairvoyant policy was run."
-
-
-def _part(results: Results, slug: str) -> Table:
-    found = next(each for each in _parts(results) if each.slug == slug)
-    assert isinstance(found, Table)
-    return found
+    alone = verdict(results_of(record(tel=100)).units)
+    assert str(alone[2]) == "No non-clairvoyant policy was run."
 
 
 def _with_a_trap() -> list[Any]:

@@ -50,18 +50,13 @@ def test_unsolved_runs_count_with_their_limit() -> None:
 
 
 def test_primal_integral() -> None:
-    """Gap 1 until 2 s, then 1/2 until 6 s, then 0 until T = 10 s: 2 + 2 + 0 = 4 s."""
-    # The best known TEL is 100: (200 - 100) / 200 = 1/2 and (100 - 100) / 100 = 0.
-    steps = primal_steps(_points((7, 6.0, 100), (7, 2.0, 200)), pd.Series({7: 100}))
-    assert integrate(steps, pd.Series({7: 10.0})).to_dict() == {7: pytest.approx(4.0)}
-
-
-def test_primal_integral_of_several_runs() -> None:
     """Runs are integrated apart; one without a schedule has gap 1 throughout."""
-    steps = primal_steps(_points((1, 1.0, 100), (3, 0.0, 200)), pd.Series({1: 100, 2: 100, 3: 100}))
-    found = integrate(steps, pd.Series({1: 10.0, 2: 5.0, 3: 4.0}))
-    # 1 s without schedule, then optimal; 5 s without; gap 1/2 for 4 s.
-    assert found.to_dict() == {1: pytest.approx(1.0), 2: pytest.approx(5.0), 3: pytest.approx(2.0)}
+    points = _points((1, 1.0, 100), (3, 0.0, 200), (7, 6.0, 100), (7, 2.0, 200))
+    steps = primal_steps(points, pd.Series(100, [1, 2, 3, 7]))
+    found = integrate(steps, pd.Series({1: 10.0, 2: 5.0, 3: 4.0, 7: 10.0}))
+    # 1 s without schedule, then optimal; 5 s without; gap (200 - 100) / 200 for 4 s; and 2 s
+    # without, 1/2 for 4 s, then optimal.
+    assert found.to_dict() == pytest.approx({1: 1.0, 2: 5.0, 3: 2.0, 7: 4.0})
 
 
 def test_primal_dual_integral() -> None:

@@ -1,5 +1,6 @@
 """The comparison of a night with the committed rows: what fails it, what is only told."""
 
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from kvopt.suites import Suite, read_suite
 from kvopt.sweeps.plan import plan
 from reports.nightly import __main__ as command
 from reports.nightly.compare import Comparison, compare
-from reports.nightly.night_pages import comparison_text, texts
-from reports.nightly.night_rows import COLUMNS, RowsError, nightly_rows, read_rows, rows_text
-from tests.reports.synthetic import record
+from reports.nightly.night_pages import WORTH_PAGE, comparison_text, readme_text, texts, worth_pages
+from reports.nightly.night_rows import FILES, RowsError, nightly_rows, read_rows, rows_text, typed
+from tests.reports.synthetic import frame, record
 
 
 def _row(key: str, section: str, method: str, tel: int, bound: int, status: str) -> dict[str, Any]:
@@ -142,10 +143,12 @@ def test_rows_survive_the_file(suite: Suite, tmp_path: Path) -> None:
     path.write_text(rows_text(rows))
     pd.testing.assert_frame_equal(read_rows(path), rows)
     assert not compare(read_rows(path), rows).failures
-    assert list(rows.columns) == list(COLUMNS)
+    assert list(rows.columns) == list(FILES["rows.csv"])
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", ",".join(COLUMNS) + "\n" + "x," * 33 + "x\n"])
+@pytest.mark.parametrize(
+    "text", ["", "a,b\n1,2\n", ",".join(FILES["rows.csv"]) + "\n" + "x," * 33 + "x\n"]
+)
 def test_a_damaged_file_is_one_line(tmp_path: Path, text: str) -> None:
     """No traceback for an empty file, missing columns or text where numbers belong."""
     path = tmp_path / "rows.csv"
@@ -203,11 +206,41 @@ def test_a_night_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert command.main([*night, "--out", str(out)]) == 0
     assert "The night passed" in (out / "COMPARISON.md").read_text()
     assert (out / "rows.csv").read_bytes() == (home / "rows.csv").read_bytes()
+    # A suite with the name predictions has a file and a section of its own.
+    own = tmp_path / "predictions.toml"
+    methods = '["srpt-predicted with noise(0..1 step 0.5)", "las"]'
+    own.write_text(path.read_text().replace('["svf", "fcfs"]', methods))
+    with closing(Store(tmp_path / "night.sqlite")) as store:
+        for task in plan(read_suite(own).sections):
+            store.put(execute(task))
+    assert command.main(["--suite", str(own), *night[2:], "--update"]) == 0
+    assert len(read_rows(home / "predictions.csv", FILES["predictions.csv"])) == 2 * 4
+    assert f"({WORTH_PAGE})" in (home / "README.md").read_text()
+    assert command.main(["--check"]) == 0
+    (home / WORTH_PAGE).unlink()
+    assert command.main(["--check"]) == 1
     worse = (home / "rows.csv").read_text().replace(",svf,0,", ",svf,7,")
     (home / "rows.csv").write_text(worse)
     assert command.main([*night, "--out", str(out)]) == 1
     (home / "README.md").write_text("by hand")
     assert command.main(["--check"]) == 1
+
+
+def test_what_predictions_are_worth() -> None:
+    """The figure, the page of tables, and the README's sentence, between its marks."""
+    tels = {"las": 250, "svf": 110, "a-min with bins(width=1)": 105}
+    tels |= {f"srpt-predicted with noise(sigma={k})": 100 * 2 ** (k - 1) for k in (1, 2, 3)}
+    pairs = [(draw, name) for draw in "ab" for name in tels]
+    given = [record(instance=a, method=b, tel=tels[b], known_optimum=100) for a, b in pairs]
+    rows = typed(frame(*given).assign(role="policies", reproducible=True), FILES["predictions.csv"])
+    _, files, sentence = worth = worth_pages(rows, stale=0)
+    assert sorted(files) == ["figures/predictions.svg", WORTH_PAGE]
+    assert "All 12 runs used the present version" in files[WORTH_PAGE]
+    # The gap of las is 0.6: between 1/2 and 3/4 it is met after 0.4 of a step.
+    assert sentence.endswith(" of a log-normal error: 2.4 (`uniform`).\n")
+    readme = "<!-- predictions: python x -->\nold\n<!-- end -->\nrest\n"
+    assert readme_text(readme, rows, None, 0, worth) == readme.replace("old\n", sentence)
+    assert readme_text(readme, rows, None, 0) == readme
 
 
 @pytest.mark.parametrize(

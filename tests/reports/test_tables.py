@@ -16,15 +16,14 @@ from tests.reports.synthetic import frame, measured_of, record, results_of
 pytestmark = pytest.mark.usefixtures("no_figures")
 
 
-def _part(results: Results, slug: str) -> Table | None:
+def table_of(results: Results, slug: str) -> Table:
+    """Return a table of the report, by its slug."""
     tables = (part for part in _parts(results) if isinstance(part, Table))
-    return next((each for each in tables if each.slug == slug), None)
+    return next(each for each in tables if each.slug == slug)
 
 
 def _table(results: Results, slug: str) -> pd.DataFrame:
-    """Return a table's data; a table without lines is no part of the report."""
-    found = _part(results, slug)
-    return pd.DataFrame() if found is None else found.frame
+    return table_of(results, slug).frame
 
 
 def test_gaps_to_known_optima() -> None:
@@ -139,9 +138,7 @@ def test_what_solvers_had_themselves() -> None:
 
 
 def _titles(results: Results) -> list[str]:
-    table = _part(results, "solvers")
-    assert table is not None
-    return [column.title for column in table.columns]
+    return [column.title for column in table_of(results, "solvers").columns]
 
 
 def test_methods_are_compared_on_shared_instances() -> None:

@@ -6,7 +6,8 @@ import pytest
 from schedules.clock.timeline import make_timeline
 from schedules.schedule import Clock
 from serving.metrics import METRICS, good, goodput, latencies, percentile, serving, tpots
-from serving.slo import Slo, SloError, read_slo
+from serving.slo import SERVER_SLO, Slo, SloError, read_slo
+from support.project_root import ROOT
 from tests.schedules.clock.test_timeline import in_seconds, scheduled, with_kept_tokens
 
 MS = 10**6
@@ -34,6 +35,8 @@ EXPECTED = {
     "mean_delay_ms": 6.0,
     "duration_s": 0.057,
     "request_throughput": 2 / 0.057,
+    # Both keep 2 s and 200 ms.
+    "goodput": 2 / 0.057,
     # 4 + 3 output tokens, 2 + 1 prompt tokens.
     "output_throughput": 7 / 0.057,
     "total_token_throughput": 10 / 0.057,
@@ -102,6 +105,19 @@ def test_goodput_by_hand(text: str, kept: list[bool]) -> None:
     found = with_kept_tokens()
     assert good(found, read_slo(text)).tolist() == kept
     assert goodput(found, read_slo(text)) == pytest.approx(sum(kept) / 0.057)
+    assert serving(found, read_slo(text)).goodput == goodput(found, read_slo(text))
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "tokens", "kept"), [(200, 2, 1), (201, 2, 0), (2000, 1, 1), (2001, 1, 0)]
+)
+def test_the_default_objective(milliseconds: int, tokens: int, kept: int) -> None:
+    """A second token after 200 ms, or a first one after 2 s, keeps it; a millisecond more not."""
+    instance = in_seconds((0, 1, tokens))
+    clock = Clock(f"affine(base={milliseconds},token=0)")
+    found = serving(make_timeline(instance, scheduled(instance, clock, (0,))))
+    assert found.goodput == pytest.approx(1000 * kept / milliseconds / tokens)
+    assert f"`{SERVER_SLO}`" in (ROOT / "docs" / "metrics.md").read_text()
 
 
 @pytest.mark.parametrize(

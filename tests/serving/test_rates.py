@@ -93,8 +93,9 @@ def test_a_sweep_is_resumed(six: Path, tmp_path: Path, capsys: pytest.CaptureFix
     again = capsys.readouterr().out
     with closing(Store(tmp_path / "runs.sqlite")) as store:
         assert store.rows()["finished_utc"].tolist() == stored
-    # Below it stand the sources of two bounds and what they cover.
-    assert again.splitlines() == first.splitlines()[-8:-3]
+    # Below it stand the sources of two bounds, what they cover, and the objective.
+    assert again.splitlines() == first.splitlines()[-9:-4]
+    assert first.endswith("a second that keep e2el:400ms\n")
     assert again.split()[:3] == ["rate", "method", "E2EL"]
     assert len(again.splitlines()) == 5
 
@@ -136,7 +137,9 @@ def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.M
     assert runs == {f"{method} on six_rate2" for method in table["method"]}
     assert "svf on six_rate2" in runs
     assert table["bound_goodput"].tolist() == [0.5, 0.5]
-    assert "bound_goodput" not in asked().table
+    plain = asked().table
+    assert "bound_goodput" not in plain
+    assert plain["goodput"].tolist() == plain["request_throughput"].tolist()
 
 
 @pytest.mark.parametrize("text", ["", "x", "1,,2", "0,1", "2,1", "1,1", "nan", "inf", "-1"])

@@ -244,8 +244,7 @@ def _to_itself(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "make",
-    a_few((Path.touch, _to_itself, Path.mkdir, os.mkfifo, lambda p: p.symlink_to("..")), 2),
+    "make", a_few((Path.touch, _to_itself, Path.mkdir, os.mkfifo, lambda p: p.symlink_to("..")), 2)
 )
 @pytest.mark.parametrize(
     "place",
@@ -264,8 +263,7 @@ def test_what_no_entry_refers_to_is_told(
 
 @pytest.mark.parametrize("make", a_few((os.mkfifo, _to_itself, Path.mkdir), 1))
 @pytest.mark.parametrize(
-    "place",
-    spread(["best_known.json", *format_schemas(), "best_known/bounds/four.json"], 2),
+    "place", spread(["best_known.json", *format_schemas(), "best_known/bounds/four.json"], 2)
 )
 @pytest.mark.parametrize("good", ["certified"], indirect=True)
 def test_no_file_in_the_place_of_one_is_told(
