@@ -1,10 +1,5 @@
 """Distance of a scheduler for LLM inference from the best possible one.
 
-    import kvopt
-    instance = kvopt.read("uniform_100")
-    result = kvopt.solve(instance, "cpsat", time_limit=60)
-    print(result)
-
 The functions are in :mod:`kvopt.api` and are loaded at their first use: a process that runs a
 method imports this package, and needs none of them.
 """

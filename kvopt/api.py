@@ -255,13 +255,13 @@ def compare(
     """
     from kvopt.sweeps.comparison import comparison  # loads pandas: a second
 
-    numbers = _numbers(
-        time_limit=time_limit, memory_limit=memory_limit, threads=threads, seeds=seeds, jobs=jobs
-    )
+    given = {"memory_limit": memory_limit, "threads": threads, "seeds": seeds}
+    limits = _numbers(time_limit=time_limit, **given)
     wanted = [instances] if isinstance(instances, Instance | str | Path) else list(instances)
     texts = [methods] if isinstance(methods, str) else list(methods)
-    wish = read_wish(batch_time)
-    return comparison(wanted, texts, **numbers, batch_time=wish, store=store, progress=progress)
+    more: dict[str, Any] = {"batch_time": read_wish(batch_time), "store": store}
+    more |= {"progress": progress} | _numbers(jobs=jobs)
+    return comparison(wanted, texts, limits=limits, **more)
 
 
 def _solve(

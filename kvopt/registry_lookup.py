@@ -62,10 +62,8 @@ def find_registered(instance: Instance, folder: Path = FOLDER) -> RegisteredValu
         reason = "optimal" if known["standing"] == "opt" else STANDINGS[known["standing"]]
         lower = known["lower"]
         reported = lower["kind"] == "solver-reported"
-        certified = int(lower["certified"]["value"]) if reported else None
-        return RegisteredValues(
-            int(known["upper"]["value"]), int(lower["value"]), reason, certified
-        )
+        proved = int(lower["certified"]["value"]) if reported else None
+        return RegisteredValues(int(known["upper"]["value"]), int(lower["value"]), reason, proved)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 

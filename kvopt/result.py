@@ -55,15 +55,10 @@ class Result(TimedRun):
 
     @cached_property
     def known_bound(self) -> KnownBound | None:
-        """The bound with its source: the run's, in seconds the best one that is known.
-
-        In seconds bounds of other runs and stored ones count (:mod:`serving.best_bound`).
-        """
+        """The bound with its source: the run's, in seconds the best one that is known."""
         if self.batch_time:
-            here = [
-                *bound_of_run(self.instance, self.record, self.certificate),
-                *self.companion_bounds,
-            ]
+            own = bound_of_run(self.instance, self.record, self.certificate)
+            here = [*own, *self.companion_bounds]
             return best_bound(self.instance, self.batch_time, here=here)
         value = self.record.lower_bound
         return None if value is None else KnownBound(value, self.record.bound_source)
@@ -111,18 +106,14 @@ class Result(TimedRun):
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw memory and requests over time, also to an .svg, .png or .pdf; return the axes."""
-        from schedules.schedule_picture import (
-            picture_of,
-            save_picture,
-            show_picture,
-        )  # half a second
+        from schedules import schedule_picture  # half a second
 
         bound = self.bound if self.gap is not None else None
         schedule = replace(self.required_schedule("to draw"), method=self.named, lower_bound=bound)
-        figure = picture_of(self.instance, schedule)
+        figure = schedule_picture.picture_of(self.instance, schedule)
         if path is not None:
-            save_picture(figure, path)
-        show_picture(figure)
+            schedule_picture.save_picture(figure, path)
+        schedule_picture.show_picture(figure)
         return figure.axes[0]
 
     def save(self, path: str | Path) -> None:

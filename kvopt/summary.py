@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from tabulate import tabulate
 
 from instances.batch_time import parse_batch_time
 from kvopt.registry_lookup import find_registered
@@ -141,9 +142,5 @@ def exceeded_bounds(result: Result) -> list[str]:
 
 def summary_html(rows: Sequence[SummaryLine]) -> str:
     """Return a summary as a table of HTML."""
-    cells = "".join(
-        f'<tr><th style="text-align:left">{html.escape(label)}</th>'
-        f'<td style="text-align:left;white-space:pre-wrap">{html.escape(value)}</td></tr>'
-        for label, value in rows
-    )
-    return f"<table>{cells}</table>"
+    table = tabulate(rows, tablefmt="html", disable_numparse=True)
+    return f'<div style="text-align:left;white-space:pre-wrap">{table}</div>'

@@ -2,7 +2,6 @@
 
 ``python -m kvopt.best_known --store STORE`` merges stored runs into ``instances/best_known.json``;
 ``--check`` verifies the file; ``python -m kvopt.best_known.rerun_proofs`` runs stale proofs again.
-The file is never edited by hand.
 """
 
 from kvopt.best_known.registry_files import RegistryError, read_registry

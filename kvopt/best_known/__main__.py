@@ -39,11 +39,7 @@ from support.progress import count_progress
 from support.project_root import require_checkout
 from support.usage_errors import UsageError, complain
 
-EXIT_OK = 0
-EXIT_FAULTS = 1
-EXIT_BAD_USAGE = 2
-EXIT_REPORTED = 3
-EXIT_CONTRADICTION = 5
+EXIT_OK, EXIT_FAULTS, EXIT_BAD_USAGE, EXIT_REPORTED, EXIT_CONTRADICTION = 0, 1, 2, 3, 5
 
 #: Lines of complaint, and the exit code.
 _Verdict = tuple[Sequence[str], int]

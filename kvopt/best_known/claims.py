@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from formulations.certificates.certificate_evaluation import (
     evaluate_certificate,
@@ -26,6 +26,7 @@ from kvopt.best_known.registry_files import schedule_of
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.witness import made_by, recorded_method, search_witness, trusts_solver
+from kvopt.runs.row_columns import Record, row_columns
 from kvopt.runs.task import FinishedRun, Task
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
@@ -34,44 +35,16 @@ from schedules.schedule import reason_easier
 from support.json_files import describe_first_fault
 from support.message_text import one_line
 
-
-@dataclass(frozen=True)
-class StoredRun:
-    """The columns of a stored run that the registry needs (``kvopt.runs.row_columns.Record``)."""
-
-    key: str
-    instance: str
-    instance_sha256: str
-    method: str
-    seed: int
-    time_limit: float
-    memory_limit: float | None
-    threads: int
-    status: str
-    detail: str
-    tel: int | None
-    lower_bound: int | None
-    found_by: str
-    bound_source: str
-    seconds: float
-    solver: str
-    git_commit: str
-    finished_utc: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}")]
-
-
 V = TypeVar("V", bound=EntryValue)
 
-_STORED_RUN = TypeAdapter(StoredRun)
-_COLUMNS = tuple(each.name for each in fields(StoredRun))
+_RECORD = TypeAdapter(Record)
+#: The columns of a row that the registry needs.
+_COLUMNS = [each.name for each in row_columns() if each.kind in (str, int, float) and each.needed]
 
 
 @dataclass(frozen=True)
 class Claims:
-    """Claims of a store about one instance.
-
-    These are the best schedule that the checker accepts, bounds with their certificates, bounds
-    that solvers report, runs whose engine's search met its schedule, and notes on the rest.
-    """
+    """Claims of a store about one instance: the best checked schedule, bounds, proofs, notes."""
 
     upper: tuple[UpperValue, Schedule] | None = None
     certified: Sequence[tuple[CertifiedBound, Certificate]] = ()
@@ -80,14 +53,14 @@ class Claims:
     notes: Sequence[str] = ()
 
 
-def runs_by_instance(store: Store) -> dict[str, list[StoredRun]]:
+def runs_by_instance(store: Store) -> dict[str, list[Record]]:
     """Return the stored runs in rounds by the hash of their instance, oldest first."""
-    found: dict[str, list[StoredRun]] = defaultdict(list)
+    found: dict[str, list[Record]] = defaultdict(list)
     for batch_time, *row in store.select("batch_time", *_COLUMNS):
         if batch_time:
             continue
         try:
-            run = _STORED_RUN.validate_python(dict(zip(_COLUMNS, row, strict=True)))
+            run = _RECORD.validate_python(dict(zip(_COLUMNS, row, strict=True)))
         except ValidationError as error:
             what = f"{store.name}: run {str(row[0])[:12]} is damaged"
             raise StoreError(f"{what}: {describe_first_fault(error)}") from None
@@ -98,13 +71,12 @@ def runs_by_instance(store: Store) -> dict[str, list[StoredRun]]:
 
 
 def collect(
-    instance: Instance, runs: Sequence[StoredRun], store: Store, proved: int | None = None
+    instance: Instance, runs: Sequence[Record], store: Store, proved: int | None = None
 ) -> Claims:
     """Return the claims of runs about an instance.
 
-    Schedules are checked once more, as starts alone.  Certificates of any method are evaluated,
-    sweeps only for more than ``proved`` (rounds); other bounds must be believed
-    (:func:`schedules.evidence.is_bound_believed`).
+    Schedules are checked as starts alone, certificates evaluated, sweeps only for more than
+    ``proved`` (rounds); other bounds: :func:`schedules.evidence.is_bound_believed`.
     """
     notes: list[str] = []
     named = [each for run in runs if (each := _canonical_run(run, notes)) is not None]
@@ -123,25 +95,21 @@ def collect(
         if names_proof(source) or not is_bound_believed(run.status, run.detail, source, word=word):
             continue
         document = store.schedule(run.key)
-        reported.append(
-            _registry_value(ReportedBound, run, run.lower_bound, document, source=source)
-        )
+        reported.append(_value_of(ReportedBound, run, run.lower_bound, document, source=source))
         if search_witness(run.method, run.status, run.tel, run.lower_bound, source):
             digest = made_by(run.method) if _is_of_today(instance, run) else ""
-            proofs.append(
-                _registry_value(OptimumProof, run, run.lower_bound, document, made_by=digest)
-            )
+            proofs.append(_value_of(OptimumProof, run, run.lower_bound, document, made_by=digest))
     return Claims(upper, certified, reported, proofs, [f"{instance.name}: {x}" for x in notes])
 
 
 def proof_of(finished: FinishedRun) -> OptimumProof | None:
     """Return the proof of a run that has just ended here, or None."""
-    run = StoredRun(**{name: getattr(finished.record, name) for name in _COLUMNS})
+    run = finished.record
     value, source = run.lower_bound, run.bound_source
     if value is None or not search_witness(run.method, run.status, run.tel, value, source):
         return None
     provenance = finished.schedule.provenance if finished.schedule else None
-    return _registry_value(
+    return _value_of(
         OptimumProof, run, value, {"provenance": provenance}, made_by=made_by(run.method)
     )
 
@@ -167,7 +135,7 @@ def planted_claim(
     return UpperValue(value=schedule.tel, seconds=0.0, **by), schedule
 
 
-def _canonical_run(run: StoredRun, notes: list[str]) -> StoredRun | None:
+def _canonical_run(run: Record, notes: list[str]) -> Record | None:
     """Return a run with the canonical text of its method; None for an unknown one."""
     try:
         return replace(run, method=recorded_method(run.method).text)
@@ -176,7 +144,7 @@ def _canonical_run(run: StoredRun, notes: list[str]) -> StoredRun | None:
         return None
 
 
-def _is_of_today(instance: Instance, run: StoredRun) -> bool:
+def _is_of_today(instance: Instance, run: Record) -> bool:
     """Return whether today's sources made a run, by its key."""
     method = read_method(run.method, planned=True)
     names = ("seed", "time_limit", "memory_limit", "threads")
@@ -186,7 +154,7 @@ def _is_of_today(instance: Instance, run: StoredRun) -> bool:
 
 
 def _best_schedule(
-    instance: Instance, runs: Sequence[StoredRun], store: Store, notes: list[str]
+    instance: Instance, runs: Sequence[Record], store: Store, notes: list[str]
 ) -> tuple[UpperValue, Schedule] | None:
     found = [(run.tel, run) for run in runs if run.tel is not None]
     for tel, run in sorted(found, key=lambda each: each[0]):
@@ -194,7 +162,7 @@ def _best_schedule(
         if document is None:
             notes.append(f"{run.method} is stored without its schedule")
             continue
-        value = _registry_value(UpperValue, run, tel, document, found_by=run.found_by)
+        value = _value_of(UpperValue, run, tel, document, found_by=run.found_by)
         try:
             schedule = schedule_of(instance, document["starts"], value)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -210,7 +178,7 @@ def _best_schedule(
 
 def _certified_bound(
     instance: Instance,
-    run: StoredRun,
+    run: Record,
     store: Store,
     upper: int | None,
     proved: int | None,
@@ -237,9 +205,7 @@ def _certified_bound(
     if short.value < certificate.value:
         notes.append(f"certificate of {run.method} proves {short.value}, not {certificate.value}")
     document = store.schedule(run.key)
-    return _registry_value(
-        CertifiedBound, run, short.value, document, certificate=short.kind
-    ), short
+    return _value_of(CertifiedBound, run, short.value, document, certificate=short.kind), short
 
 
 def _is_team(method: str) -> bool:
@@ -247,8 +213,8 @@ def _is_team(method: str) -> bool:
     return read.kind == "auto" or read.joined
 
 
-def _registry_value(
-    kind: type[V], run: StoredRun, value: int, schedule: dict[str, Any] | None, **more: str
+def _value_of(
+    kind: type[V], run: Record, value: int, schedule: dict[str, Any] | None, **more: str
 ) -> V:
     # Only the schedule of a run has the version of its sources.
     provenance = (schedule or {}).get("provenance")

@@ -211,11 +211,6 @@ class RegistryEntry:
         return f"solver-reported by {self.lower.method}" if solver else "by construction"
 
     @property
-    def on_ladder(self) -> bool:
-        """Return whether a row of the ladder draws the instance, which then has no file."""
-        return self.file == LADDER_FILE
-
-    @property
     def gap(self) -> float:
         """(UB − LB) / UB."""
         return gap(self.upper.value, self.lower.value)
@@ -223,11 +218,7 @@ class RegistryEntry:
 
 @dataclass(frozen=True, config=_CONFIG)
 class Registry:
-    """The entries of the library's instances, in the library's order.
-
-    ``digest`` is the SHA-256 of the entries as :func:`kvopt.best_known.registry_files.digest`
-    writes them.
-    """
+    """The entries in the library's order, and :func:`kvopt.best_known.registry_files.digest`."""
 
     digest: Digest
     instances: Annotated[tuple[RegistryEntry, ...], _FIRST_FAULT]

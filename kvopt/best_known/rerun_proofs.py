@@ -17,7 +17,7 @@ from kvopt.best_known.registry_files import (
     REGISTRY_FILE,
     RegistryError,
     format_registry,
-    read_registry,
+    read_entries,
 )
 from kvopt.checked_numbers import read_seconds
 from kvopt.methods.grammar import MethodError, read_method
@@ -29,9 +29,7 @@ from support.json_files import FileError, write_text
 from support.project_root import require_checkout
 from support.usage_errors import UsageError
 
-EXIT_OK = 0
-EXIT_OPEN = 1
-EXIT_BAD_USAGE = 2
+EXIT_OPEN, EXIT_BAD_USAGE = 1, 2
 
 
 @click.command(
@@ -59,7 +57,7 @@ def main(options: CommandOptions) -> int:
         raise UsageError("--by: expected the instances that are to be proved")
     if not options.by and not options.stale:
         raise UsageError("expected --stale or --by METHOD")
-    code = EXIT_OK
+    code = 0
     for line, held in _prove(options):
         print(line, flush=True)
         code = code if held else EXIT_OPEN
@@ -69,10 +67,8 @@ def main(options: CommandOptions) -> int:
 def _prove(options: CommandOptions) -> Iterator[tuple[str, bool]]:
     """Run the wanted proofs, the quickest first; yield a line on each, and if it held."""
     library, file = LibraryWithLadder(library_by_hash()), options.folder / REGISTRY_FILE
-    registry = read_registry(options.folder)
-    if registry is None:
+    if not (entries := read_entries(options.folder)):
         raise RegistryError(f"{file}: there is none")
-    entries = {entry.sha256: entry for entry in registry.instances}
     if unknown := sorted(set(options.names) - {each.instance for each in entries.values()}):
         raise RegistryError(f"{unknown[0]}: the registry has no such instance")
     asked = [

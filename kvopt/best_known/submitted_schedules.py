@@ -39,10 +39,7 @@ class JudgedFile:
 
 
 def judge_files(paths: Iterable[Path], known: Library, folder: Path) -> Iterator[JudgedFile]:
-    """Judge files, each against the registry of a folder and the files before it.
-
-    A solution file ``a.sol`` belongs to the model ``a.mps`` in the same folder.
-    """
+    """Judge files, each against the registry of a folder and the files before it."""
     read_registry(folder)
     best: dict[str, tuple[int, Path]] = {}
     for path in paths:

@@ -1,7 +1,7 @@
 """Names that the shell proposes; modules are listed, not imported, since a shell waits."""
 
 import pkgutil
-from collections.abc import Iterable
+from importlib import import_module
 from itertools import chain
 
 import heuristics.policies
@@ -20,14 +20,11 @@ def policy_names() -> list[str]:
     return sorted(module.name.replace("_", "-") for module in modules)
 
 
-def _suites() -> Iterable[str]:
-    from kvopt.suites import suites  # only a shell needs it
-
-    return suites()
-
-
 instances = ProposedNames(lambda: chain(library_files(), read_ladder()), or_files=True)
-inputs = ProposedNames(lambda: chain(_suites(), library_files(), read_ladder()), or_files=True)
+inputs = ProposedNames(
+    lambda: chain(import_module("kvopt.suites").suites(), library_files(), read_ladder()),
+    or_files=True,
+)
 policies = ProposedNames(lambda: ["all", *policy_names()])
 solvers = ProposedNames(named_engines)
 formulation_names = ProposedNames(formulations)

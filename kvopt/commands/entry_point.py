@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -24,29 +23,17 @@ def kvopt(program: str = "kvopt") -> int:
     """Run the command line of this process, by the name of its program; return the exit code."""
     if asked := os.environ.get(_COMPLETE):
         return _complete(program, asked)
-    first = sys.argv[1] if len(sys.argv) > 1 else ""
-
-    def run(started: float) -> int:
-        from kvopt.commands.main import main
-
-        return main(sys.argv[1:], program, started)
-
-    return _start(f"{program} {first}", run, first)
+    return _start(program)
 
 
 def script(program: str, name: str) -> int:
     """Run a script that is one subcommand, such as ``solve.py``; return the exit code."""
-
-    def run(started: float) -> int:
-        from kvopt.commands.main import subcommand
-
-        return subcommand(name)(sys.argv[1:], program, started)
-
-    return _start(program, run, name)
+    return _start(program, name)
 
 
-def _start(program: str, run: Callable[[float], int], name: str) -> int:
-    """Run a command, which gets the moment from which its time limit counts."""
+def _start(program: str, name: str = "") -> int:
+    """Run a subcommand, or ``kvopt`` itself, from the moment from which its time limit counts."""
+    given = sys.argv[1:]
     # Nothing here needs more, and where there are no threads left OpenBLAS interrupts its process.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Importing is part of the time limit.  The age of the process is no measure: a shell that runs
@@ -57,9 +44,13 @@ def _start(program: str, run: Callable[[float], int], name: str) -> int:
         from kvopt.runs.linux_processes import occupy_streams  # not before Ctrl-C is heeded
 
         occupy_streams()
-        return run(started)
+        from kvopt.commands.main import main, subcommand
+
+        return (subcommand(name) if name else main)(given, program, started)
     except KeyboardInterrupt:
-        what = "before there was a schedule" if name == "solve" else "before anything was run"
+        program = program if name else f"{program} {''.join(given[:1])}"
+        solves = "solve" in (name, *given[: not name])
+        what = "before there was a schedule" if solves else "before anything was run"
         print(f"{program}: interrupted {what}", file=sys.stderr)
         return 130
 

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -42,6 +42,11 @@ from serving.batch_time_choice import read_wish, refuse_silent_default
 from serving.best_bound import bound_runs
 from serving.commands.deployment_arguments import deploy
 from serving.commands.shared_parts import (
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    EXIT_OK,
+    EXIT_REFUSED,
+    EXIT_STORE,
     RESUMES,
     batch_time_lines,
     check_beside_store,
@@ -58,45 +63,28 @@ from support.message_text import plural, summary_text
 from support.output_checks import OutputError, write_outputs
 from support.usage_errors import complain
 
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
-EXIT_REFUSED = 5
-EXIT_STORE = 6
 EXIT_EXECUTOR = 7
+_BAD = (OutputError, InputError, MethodError, SuiteError, ExportError, RegistryError)
 
 
 class _Evaluate(Command):
     """The command, whose first word may name another command."""
 
     def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
+        self, info_name: str | None, args: list[str], *parent: Any, **extra: Any
     ) -> click.Context:
         """Return the context of this command, or of the other one."""
         if args[:1] == [LEADERBOARD]:
-            return leaderboard.make_context(f"{info_name} {LEADERBOARD}", args[1:], parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
+            return leaderboard.make_context(
+                f"{info_name} {LEADERBOARD}", args[1:], *parent, **extra
+            )
+        return super().make_context(info_name, args, *parent, **extra)
 
 
 @click.command(
     "evaluate.py",
     cls=_Evaluate,
-    fails={
-        EXIT_BAD_INPUT: (
-            OutputError,
-            InputError,
-            MethodError,
-            SuiteError,
-            ExportError,
-            RegistryError,
-        ),
-        EXIT_STORE: (StoreError,),
-        EXIT_EXECUTOR: (ExecutorError,),
-    },
+    fails={EXIT_BAD_INPUT: _BAD, EXIT_STORE: (StoreError,), EXIT_EXECUTOR: (ExecutorError,)},
     interrupted=RESUMES,
     examples=(
         'trace.csv --memory 61035 --methods "vllm-v1,a-min with bins(100)"',
@@ -133,8 +121,10 @@ def main(options: CommandOptions) -> int:
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
     lost, tasks = split_unread(tasks)
+    for line in lost:
+        complain(options.program, line)
     if lost and not tasks:
-        return _complain_of(lost, options, EXIT_BAD_INPUT)
+        return EXIT_BAD_INPUT
     _check_places(options)
     readonly = not options.inputs
     with closing(_open(store_of(options, readonly=readonly), readonly=readonly)) as store:
@@ -146,14 +136,7 @@ def main(options: CommandOptions) -> int:
             shown = SweepDisplay(sys.stdout, len(todo), options.quiet)
             keep = partial(_keep, store, partial(complain, options.program))
             shown.follow(_results(todo, options, shown), keep)
-        code = _finish(tasks, len(todo), time.monotonic() - started, store, options)
-    return _complain_of(lost, options, code)
-
-
-def _complain_of(lost: Iterable[str], options: CommandOptions, code: int) -> int:
-    for line in lost:
-        complain(options.program, line)
-    return code
+        return _finish(tasks, len(todo), time.monotonic() - started, store, options)
 
 
 def _planned(options: CommandOptions) -> list[Task]:

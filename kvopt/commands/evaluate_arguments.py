@@ -12,30 +12,17 @@ from support.usage_errors import UsageError
 
 EXECUTORS = ("local", "dask")
 
+_METHODS = "of --list, or file:PATH, a program with your rights"
+_PREDICTIONS = 'for policies that take them, as "noise(0..2)"'
+_TIME = f"seconds a run, without imports (default: {TIME_LIMIT:g})"
+_EXECUTOR = "processes here, or Dask workers (default: local)"
 #: Options of the runs: instances, methods, seeds and limits.
 _RUNS = join_options(
     argument("inputs", nargs=-1, metavar="[SUITE | INSTANCE | FAMILY]...", type=completion.inputs),
-    option(
-        "--methods",
-        "A,B,...",
-        "of --list, or file:PATH, a program with your rights",
-        completion.methods,
-        multiple=True,
-    ),
-    option(
-        "--predictions",
-        "P,Q,...",
-        'for policies that take them, as "noise(0..2)"',
-        completion.predictions,
-        multiple=True,
-    ),
+    option("--methods", "A,B,...", _METHODS, completion.methods, multiple=True),
+    option("--predictions", "P,Q,...", _PREDICTIONS, completion.predictions, multiple=True),
     option("--seeds", "K", "seeds 0 to K-1, for methods that draw (default: 1)", read_count),
-    option(
-        "--time-limit",
-        "S",
-        f"seconds a run, without imports (default: {TIME_LIMIT:g})",
-        read_seconds,
-    ),
+    option("--time-limit", "S", _TIME, read_seconds),
     option("--memory-limit", "GB", "resident memory of a run (default: no limit)", read_gigabytes),
     option("--threads", "N", "threads of a method (default: 1)", read_count),
     BATCH_TIME_OPTION,
@@ -47,12 +34,7 @@ _SWEEP = join_options(
     KEPT,
     option("--report", "DIR", "build the reports of these runs there"),
     option("--export", "FILE", "write the rows (.csv or .parquet)"),
-    option(
-        "--executor",
-        type=click.Choice(EXECUTORS),
-        default="local",
-        help="processes here, or Dask workers (default: local)",
-    ),
+    option("--executor", None, _EXECUTOR, click.Choice(EXECUTORS), "local"),
     option("--scheduler", "ADDRESS", "of Dask, as in tcp://host:8786"),
     option("--rerun", is_flag=True, help="run again what is stored"),
     option("--rerun-failed", is_flag=True, help="run again what gave no schedule"),

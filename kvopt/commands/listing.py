@@ -1,14 +1,12 @@
 """Text of ``--list`` in both commands: methods, their parts, and their knowledge."""
 
-from collections.abc import Sequence
-
 from formulations.formulation_registry import formulations
 from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS
 from kvopt.methods.engine_table import named_engines
 from kvopt.methods.grammar import ANSWER
 from kvopt.methods.knowledge import knowledge_words
-from kvopt.methods.option_values import Declared, describe
+from kvopt.methods.option_values import describe
 from kvopt.methods.syntax import FORM
 from kvopt.suites import read_suite, suites
 from serving.batch_time import batch_times
@@ -27,43 +25,40 @@ def listing() -> str:
     named = [*named_engines(), *formulations(), *policies(), *PREDICTIONS, *batch_times()]
     named += [*suites()]
     width = max(map(len, named))
-    lines = [f"methods: {FORM}", _MEANING, "", "solvers (NAME)"]
+    lines = [f"methods: {FORM}", _MEANING]
+
+    def begin(title: str) -> None:
+        lines.extend(["", title])
+
+    def add(name: str, words: str, *below: str) -> None:
+        lines.append(f"  {name:<{width}}  {words}")
+        lines.extend(f"  {'':<{width}}    {each}" for each in below)
+
+    begin("solvers (NAME)")
     for engine in named_engines().values():
-        lines.append(f"  {engine.name:<{width}}  {_solves(engine.solves):<8} {engine.summary}")
-    lines.append(
-        f"  {'NAME':<{width}}  {_solves('mip'):<8} any other solver that Pyomo lists and finds here"
-    )
-    lines += ["", "formulations (FORMULATION, of a solver of the same [kind])"]
-    for formulation in formulations().values():
-        kind = _solves(formulation.kind)
-        lines.append(f"  {formulation.name:<{width}}  {kind:<8} {formulation.summary}")
-        lines += _options(width + 9, formulation.options)
-    lines += ["", "policies (NAME)"]
+        add(engine.name, f"{_solves(engine.solves):<8} {engine.summary}")
+    add("NAME", f"{_solves('mip'):<8} any other solver that Pyomo lists and finds here")
+    begin("formulations (FORMULATION, of a solver of the same [kind])")
+    for model in formulations().values():
+        options = (f"{'':<9}{describe(each)}" for each in model.options)
+        add(model.name, f"{_solves(model.kind):<8} {model.summary}", *options)
+    begin("policies (NAME)")
     for policy in policies().values():
-        lines.append(f"  {policy.name:<{width}}  {policy.summary}")
-        lines.append(f"  {'':<{width}}    class: {knowledge_words(policy)}")
-        lines.append(f"  {'':<{width}}    guarantee: {policy.guarantee or 'none'}")
-        lines += _options(width, policy.parameters)
-    lines += ["", "predictions (PREDICTION, for policies with predictions)"]
+        guarantee = f"guarantee: {policy.guarantee or 'none'}"
+        known = (f"class: {knowledge_words(policy)}", guarantee)
+        add(policy.name, policy.summary, *known, *map(describe, policy.parameters))
+    begin("predictions (PREDICTION, for policies with predictions)")
     for prediction in PREDICTIONS.values():
-        lines.append(f"  {prediction.name:<{width}}  {prediction.summary}")
-        lines += _options(width, prediction.parameters)
-    lines += ["", "batch times (--batch-time TEXT, for arrivals in seconds)"]
-    for model in batch_times().values():
-        lines.append(f"  {model.name:<{width}}  {model.summary}")
-        lines += [
-            f"  {'':<{width}}    {each.name}={each.default}  {each.meaning}"
-            for each in model.options
-        ]
-    lines += ["", "suites (of evaluate.py)"]
+        add(prediction.name, prediction.summary, *map(describe, prediction.parameters))
+    begin("batch times (--batch-time TEXT, for arrivals in seconds)")
+    for clock in batch_times().values():
+        options = (f"{each.name}={each.default}  {each.meaning}" for each in clock.options)
+        add(clock.name, clock.summary, *options)
+    begin("suites (of evaluate.py)")
     for name in suites():
-        lines.append(f"  {name:<{width}}  {read_suite(name).summary}")
+        add(name, read_suite(name).summary)
     return "\n".join(lines)
 
 
 def _solves(kind: str | None) -> str:
     return f"[{kind}]" if kind else ""
-
-
-def _options(width: int, declared: Sequence[Declared]) -> list[str]:
-    return [f"  {'':<{width}}    {describe(each)}" for each in declared]

@@ -1,7 +1,4 @@
-"""The command ``kvopt``, with a subcommand for each command.
-
-A subcommand is imported when a user calls it, so that the first line comes at once.
-"""
+"""The command ``kvopt``, with a subcommand for each command, imported when a user calls it."""
 
 import sys
 from collections.abc import Sequence
@@ -16,44 +13,21 @@ from support.click_command import CONTEXT, Command, run
 #: Module and short help of each subcommand.
 _SUBCOMMANDS = {
     "solve": ("kvopt.commands.solve", "one instance with one method: schedule, bound, gap"),
-    "evaluate": (
-        "kvopt.commands.evaluate",
-        "many instances with many methods: a store of runs, reports",
-    ),
-    "rates": (
-        "serving.commands.rates_command",
-        "latency and goodput against the rate, with the bound below",
-    ),
-    "capacity": (
-        "serving.commands.capacity_command",
-        "the largest sustained rate at which nearly all requests keep an objective",
-    ),
+    "evaluate": ("kvopt.commands.evaluate", "many instances with many methods: runs, reports"),
+    "rates": ("serving.commands.rates_command", "latency, goodput and bound against the rate"),
+    "capacity": ("serving.commands.capacity_command", "the largest rate that keeps an objective"),
     "check": ("schedules.check_command", "a schedule file against its instance, in integers"),
     "generate": ("instances.generate", "an instance of a family"),
     "convert": ("serving.traces.convert", "a trace as an instance file"),
     "warm": ("kvopt.commands.warm", "compile all kernels, so that no run waits for them"),
-    "memory": (
-        "serving.commands.memory_command",
-        "how many tokens a GPU's memory holds, step by step",
-    ),
+    "memory": ("serving.commands.memory_command", "the tokens that a GPU's memory holds"),
     "rounds": ("serving.commands.rounds", "the rounds of a log of vLLM, and a batch time of them"),
-    "calibrate": (
-        "serving.commands.calibrate",
-        "a batch time from measured requests, with its error on others of them",
-    ),
+    "calibrate": ("serving.commands.calibrate", "a batch time from measured requests, its error"),
     "show": ("kvopt.commands.show_code", "a policy and its paper's pseudocode, or a formulation"),
-    "best-known": (
-        "kvopt.best_known.__main__",
-        "the best values known: merge runs into them, verify",
-    ),
-    "read-solution": (
-        "kvopt.commands.read_solution",
-        "the solution file of an exported model as a schedule, checked",
-    ),
-    "submit": (
-        "kvopt.commands.submit",
-        "schedules from outside against the best values known, and into them",
-    ),
+    "best-known": ("kvopt.best_known.__main__", "the best values known: merge runs, verify"),
+    "read-solution": ("kvopt.commands.read_solution", "a model's solution file as a schedule"),
+    "submit": ("kvopt.commands.submit", "schedules from outside into the best values known"),
+    "challenge": ("kvopt.commands.challenge", "entries from outside on hidden draws, ranked"),
     "site": ("kvopt.commands.site_command", "documentation, leaderboard and library as pages"),
 }
 #: Options that can be imported without the command, for the shell's proposals.
@@ -75,11 +49,7 @@ class _Lazy(click.Command):
     """A subcommand that is imported at its call; the shell's proposals need its options alone."""
 
     def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
+        self, info_name: str | None, args: list[str], *parent: Any, **extra: Any
     ) -> click.Context:
         """Return the context of the subcommand itself."""
         name = str(self.name)
@@ -90,7 +60,7 @@ class _Lazy(click.Command):
             command = click.command(name)(options(lambda: None))
         else:
             command = subcommand(name)
-        return command.make_context(info_name, args, parent, **extra)
+        return command.make_context(info_name, args, *parent, **extra)
 
 
 class _Group(click.Group):
@@ -101,30 +71,16 @@ class _Group(click.Group):
         return list(self.commands)
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        click.echo(f"kvopt {kvopt.__version__}")
-        ctx.exit()
-
-
-_VERSION = click.Option(
-    ["--version"],
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Print the version.",
-)
 COMMANDS = _Group(
     "kvopt",
     {name: _Lazy(name, short_help=words) for name, (_, words) in _SUBCOMMANDS.items()},
     help="Scheduling of LLM inference under a KV-cache limit: optima, bounds, policies.",
-    params=[_VERSION],
     epilog='Tab completion in bash: eval "$(_KVOPT_COMPLETE=bash_source kvopt)" (zsh: zsh_source).',
     context_settings=CONTEXT,
     subcommand_metavar="COMMAND ...",
     no_args_is_help=False,
 )
+click.version_option(kvopt.__version__, message="kvopt %(version)s")(COMMANDS)
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller: Any = None) -> int:

@@ -89,8 +89,7 @@ class PoliciesOutcome:
     """The aligned text, the checker's verdict, and one line if something is wrong.
 
     ``accepted``: the checker accepted all schedules.  ``found``: there is one.  ``misstated``: a
-    result contradicts the optimum in the instance's file.  ``contradiction``: a schedule is below a
-    bound.
+    result contradicts the instance's file.  ``contradiction``: a schedule is below a bound.
     """
 
     text: str
@@ -113,9 +112,7 @@ def policies_table(
     """Run every policy until the deadline, the quick ones first, and return a table.
 
     The ratio of a TEL is to the known optimum, else to the best known bound, so at least the ratio
-    to OPT.  A policy without a schedule has its reason below the table; one that may keep tokens is
-    marked.  Policies run one after the other, each for its share of the time that is left.
-    Standard error shows how far they are, unless ``quiet``.
+    to OPT.  Policies run one after the other, each for its share of the time that is left.
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = SweepDisplay(sys.stderr, len(runnable), quiet)

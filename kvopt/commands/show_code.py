@@ -47,10 +47,7 @@ def main(options: CommandOptions) -> int:
 
 
 def show(name: str) -> str:
-    """Return the file of a policy (and of its pseudocode) or formulation, or a solver's constants.
-
-    Raises a MethodError for an unknown name.
-    """
+    """Return a policy's file and pseudocode, a formulation's, or constants; else a MethodError."""
     if name in formulations():
         return "\n\n".join(map(_file, formulations()[name].modules))
     if name not in policies():

@@ -1,8 +1,4 @@
-"""The command ``kvopt solve``: one instance, one method, a checked schedule and a summary.
-
-A separate process runs the method, as in a sweep.  This module shows its progress and
-writes its result.
-"""
+"""The command ``kvopt solve``: one instance, one method, a checked schedule and a summary."""
 
 import sys
 import time
@@ -47,11 +43,7 @@ from support.message_text import plural, printable, summary_text
 from support.output_checks import OutputError, write_outputs
 from support.usage_errors import UsageError, complain
 
-EXIT_OK = 0
-EXIT_BAD_INPUT = 2
-EXIT_INFEASIBLE = 3
-EXIT_NO_SCHEDULE = 4
-EXIT_REFUSED = 5
+EXIT_OK, EXIT_BAD_INPUT, EXIT_INFEASIBLE, EXIT_NO_SCHEDULE, EXIT_REFUSED = 0, 2, 3, 4, 5
 
 #: Share and seconds beyond the time limit after which the reading of a large file ends.
 OVER_SHARE, OVER_SECONDS = 0.1, 1.3
@@ -132,17 +124,27 @@ def _run(options: CommandOptions, started: float) -> int:
     if not options.quiet:
         print("\n".join(_first_lines(instance, batch_time, options)), flush=True)
     deadline = deadline_of_command(started, options.time_limit, len(instance))
-    if method is not None and options.write_model is not None:
-        line, notes = write_model(instance, method, deadline, options)
-        print(line)
-        for note in notes:
-            complain(options.program, note)
-        return EXIT_OK
     measured = None if timed is None else timed.measured
     if method is None:
         return _print_table(instance, name, measured, deadline, options)
-    result = _solve(instance, method, name, deadline, started, options)
-    return _finish(replace(result, measured=measured), options)
+    task = Task(
+        instance=instance,
+        name=instance.name,
+        method=method,
+        seed=options.seed,
+        time_limit=options.time_limit,
+        memory_limit=options.memory_limit,
+        threads=options.threads or usable_cores(),
+        deadline=deadline,
+        batch_time=name,
+    )
+    if options.write_model is None:
+        return _finish(replace(_solve(task, started, options), measured=measured), options)
+    line, notes = write_model(task, options.write_model)
+    print(line)
+    for note in notes:
+        complain(options.program, note)
+    return EXIT_OK
 
 
 def _refuse_missed(instance: Instance, method: Method, seed: int) -> None:
@@ -168,32 +170,14 @@ def _first_lines(
     return lines
 
 
-def _solve(
-    instance: Instance,
-    method: Method,
-    batch_time: str,
-    deadline: float,
-    started: float,
-    options: CommandOptions,
-) -> Result:
-    task = Task(
-        instance=instance,
-        name=instance.name,
-        method=method,
-        seed=options.seed,
-        time_limit=options.time_limit,
-        memory_limit=options.memory_limit,
-        threads=options.threads or usable_cores(),
-        deadline=deadline,
-        batch_time=batch_time,
-    )
+def _solve(task: Task, started: float, options: CommandOptions) -> Result:
     listen = ProgressLines(sys.stdout, started, options.quiet)
     more: dict[str, Any] = {}
-    if batch_time and method.kind in ("policy", "file"):
+    if task.batch_time and task.method.kind in ("policy", "file"):
         from kvopt.commands.companion_runs import run_with_bound  # no other method needs it
 
         finished, more["companion_bounds"] = run_with_bound(task, listen, quiet=options.quiet)
-    elif batch_time and method.kind == "auto":
+    elif task.batch_time and task.method.kind == "auto":
         from kvopt.commands.companion_runs import run_with_answer  # no other method needs it
 
         finished, more["others"], more["unrun"] = run_with_answer(task, listen)

@@ -27,11 +27,7 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 #: Default method, and default solver of --write-model.
 DEFAULT_METHOD, DEFAULT_WRITER = "auto", "highs"
 #: Suffixes of outputs.
-_SUFFIXES = {
-    "plot": PICTURES,
-    "write_model": (".mps", ".lp"),
-    "requests": (".csv", ".parquet"),
-}
+_SUFFIXES = {"plot": PICTURES, "write_model": (".mps", ".lp"), "requests": (".csv", ".parquet")}
 
 
 def judge_options(options: CommandOptions) -> None:
@@ -76,55 +72,26 @@ def _default_solver(options: CommandOptions) -> str:
     return DEFAULT_WRITER if options.write_model else DEFAULT_METHOD
 
 
+_METHOD = "of --list, or file:PATH, a program with your rights"
+_SOLVER = f"{', '.join(named_engines())}, or one that Pyomo finds"
+_FORMULATION = "solve this formulation alone (default: chosen by size)"
+_POLICY = "a policy of --list, file:PATH, or all for a table of all"
+_PREDICT = "predictions of outputs (default: the instance's)"
 #: Options that name the method, whole or in parts.
 _PARTS = join_options(
-    option(
-        "--method",
-        "TEXT",
-        "of --list, or file:PATH, a program with your rights",
-        completion.methods,
-    ),
-    option(
-        "--solver",
-        "NAME",
-        f"{', '.join(named_engines())}, or one that Pyomo finds",
-        completion.solvers,
-    ),
-    option(
-        "--formulation",
-        "NAME",
-        "solve this formulation alone (default: chosen by size)",
-        completion.formulation_names,
-    ),
-    option(
-        "--policy",
-        "SPEC",
-        "a policy of --list, file:PATH, or all for a table of all",
-        completion.policies,
-    ),
-    option(
-        "--predict",
-        "SPEC",
-        "predictions of outputs (default: the instance's)",
-        completion.predictions,
-    ),
+    option("--method", "TEXT", _METHOD, completion.methods),
+    option("--solver", "NAME", _SOLVER, completion.solvers),
+    option("--formulation", "NAME", _FORMULATION, completion.formulation_names),
+    option("--policy", "SPEC", _POLICY, completion.policies),
+    option("--predict", "SPEC", _PREDICT, completion.predictions),
 )
 
+_TIME = f"seconds for all together (default: {TIME_LIMIT:g})"
+_MEMORY = "resident memory of its processes (default: no limit)"
 #: Limits of the method, and its seed.
 _LIMITS = join_options(
-    option(
-        "--time-limit",
-        "S",
-        f"seconds for all together (default: {TIME_LIMIT:g})",
-        read_seconds,
-        TIME_LIMIT,
-    ),
-    option(
-        "--memory-limit",
-        "GB",
-        "resident memory of its processes (default: no limit)",
-        read_gigabytes,
-    ),
+    option("--time-limit", "S", _TIME, read_seconds, TIME_LIMIT),
+    option("--memory-limit", "GB", _MEMORY, read_gigabytes),
     option("--threads", "N", "threads of the method (default: all cores)", read_count),
     option("--seed", "K", "seed of the method and the prediction (default: 0)", read_seed, 0),
 )

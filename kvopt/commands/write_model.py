@@ -6,12 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from formulations.formulation_choice import default_formulation
-from instances import Instance
-from kvopt.methods.method import Method
 from kvopt.methods.option_values import read_formulation
 from kvopt.runs.execute import execute
 from kvopt.runs.task import FinishedRun, Task
-from support.click_command import CommandOptions
 from support.json_files import TEMPORARY
 
 
@@ -19,35 +16,26 @@ class NotWrittenError(Exception):
     """The model cannot be written; the message is one line."""
 
 
-def write_model(
-    instance: Instance, method: Method, deadline: float, options: CommandOptions
-) -> tuple[str, Sequence[str]]:
-    """Write the model of a method's formulation; return one line on it, and warnings.
+def write_model(task: Task, target: str) -> tuple[str, Sequence[str]]:
+    """Write the model of a task's formulation; return one line on it, and warnings.
 
     Raises NotWrittenError if it has no MIP, is too large, or is not built by the deadline.
     """
+    method = task.method
     if method.model is None and method.solves is not None:
-        method = method.on(*read_formulation(default_formulation(method.solves, [instance])))
+        assert task.instance is not None
+        method = method.on(*read_formulation(default_formulation(method.solves, [task.instance])))
     if method.model is None:
         raise NotWrittenError(f"--write-model: {method.text!r} has no model")
     if method.model.kind != "mip":
         raise NotWrittenError(f"--write-model: {method.model.name!r} is not a MIP formulation")
-    task = Task(
-        instance=instance,
-        name=instance.name,
-        method=method,
-        seed=options.seed,
-        time_limit=options.time_limit,
-        memory_limit=options.memory_limit,
-        deadline=deadline,
-    )
     try:
-        finished = _written(task, Path(options.write_model))
+        finished = _written(replace(task, method=method), Path(target))
     except OSError as error:
-        raise NotWrittenError(f"{options.write_model}: not written: {error.strerror}") from None
+        raise NotWrittenError(f"{target}: not written: {error.strerror}") from None
     record = finished.record
     size = f"{record.model_columns} columns, {record.model_rows} rows"
-    return f"wrote {options.write_model}: {method.formulation}, {size}", list(finished.notes)
+    return f"wrote {target}: {method.formulation}, {size}", list(finished.notes)
 
 
 def _written(task: Task, path: Path) -> FinishedRun:

@@ -39,18 +39,16 @@ if TYPE_CHECKING:
     from kvopt.store.store import Store
 
 
-def judge_rows(
-    rows: pd.DataFrame, store: Store, instances: Iterable[Instance] = ()
-) -> pd.DataFrame:
+def judge_rows(rows: pd.DataFrame, store: Store, known: Iterable[Instance] = ()) -> pd.DataFrame:
     """Return rows with the column ``proved``: the bound that integers prove, for named proofs.
 
-    ``instances`` need not be read from the store.
+    ``known`` instances need not be read from the store.
     """
     import pandas as pd
 
     columns = ["bound_source", "key", "instance_sha256", "batch_time"]
     runs = zip(rows["lower_bound"].notna(), *(rows[each] for each in columns), strict=True)
-    judge = _Judge(store, {(each.sha256, each.time_unit): each for each in instances})
+    judge = _Judge(store, {(each.sha256, each.time_unit): each for each in known})
     found = [judge.proved(*run) if there and names_proof(run[0]) else None for there, *run in runs]
     return rows.assign(**{PROVED: pd.Series(found, rows.index, dtype="Int64")})
 

@@ -37,8 +37,7 @@ class InstanceSource:
 class LoadedSource:
     """A source that has been read: an instance, or a fault in one line.
 
-    ``fault_status`` is ``infeasible`` where a request never fits, else ``error``; only a trace has
-    a ``report``.
+    ``fault_status`` is ``infeasible`` where a request never fits; traces have a ``report``.
     """
 
     name: str

@@ -57,6 +57,8 @@ MAX_DRAWS = 100_000
 _Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
 
 
+#: Makes the source of a draw.
+_Source = Callable[..., InstanceSource]
 #: A value in a text, read as the first of these kinds.
 _WRITTEN: TypeAdapter[Value] = TypeAdapter(
     Annotated[int | float | bool | str, Field(union_mode="left_to_right")]
@@ -137,13 +139,12 @@ class SuiteSection:
     """Runs of every method on every instance with every seed.
 
     The sources are unread (:func:`kvopt.suites.instance_sources.load`).  Without methods the
-    instances have their defaults (``kvopt.sweeps.plan``).
-
-    Seeds are 0..seeds − 1, for methods or predictions that draw.  Limits are of one run: seconds,
-    gigabytes (None for no limit), threads.  Without a batch time instances in seconds have the
-    default.  Results are ``reproducible`` if all but the times are equal on all machines.  The role
-    is ``policies``, ``exact`` (proofs), ``bounds`` or ``anytime`` (values within a time).
-    ``outputs`` are absolute paths of the command's outputs, which are no sources of its methods.
+    instances have their defaults (``kvopt.sweeps.plan``).  Seeds are 0..seeds − 1, for methods or
+    predictions that draw.  Limits are of one run: seconds, gigabytes (None for no limit), threads.
+    Without a batch time instances in seconds have the default.  Results are ``reproducible`` if all
+    but the times are equal on all machines.  The role is ``policies``, ``exact`` (proofs),
+    ``bounds`` or ``anytime`` (values within a time).  ``outputs`` are absolute paths of the
+    command's outputs, which are no sources of its methods.
     """
 
     name: str
@@ -173,11 +174,11 @@ def suites() -> dict[str, Path]:
     return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
 
 
-def read_suite(name_or_path: str | Path) -> Suite:
+def read_suite(name_or_path: str | Path, draw: _Source = draw_source) -> Suite:
     """Read a committed suite by name, or a ``.toml`` file, or raise a SuiteError.
 
     Globs are relative to ``instances/``; with ``./`` or ``../`` they are relative to the file, and
-    with ``ladder/`` they are names of the ladder.
+    with ``ladder/`` they are names of the ladder.  ``draw`` makes the sources of draws.
     """
     path = Path(name_or_path)
     if path.suffix != ".toml":
@@ -194,7 +195,7 @@ def read_suite(name_or_path: str | Path) -> Suite:
         raise SuiteError(f"{path}: {getattr(error, 'strerror', None) or one_line(error)}") from None
     if twice := _repeated(section.name for section in file.section):
         raise SuiteError(f"{path}: section {twice[0]!r}, name: occurs twice")
-    sections = tuple(_section(path, section) for section in file.section)
+    sections = tuple(_section(path, section, draw) for section in file.section)
     return Suite(path.stem, " ".join(file.summary.split()), sections)
 
 
@@ -206,7 +207,7 @@ def _parse(path: Path) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _section(path: Path, section: _Section) -> SuiteSection:
+def _section(path: Path, section: _Section, draw: _Source) -> SuiteSection:
     place = f"{path}: section {section.name!r}"
     read: dict[str, Any] = {}
     with _naming_place(f"{place}, methods"):
@@ -215,7 +216,7 @@ def _section(path: Path, section: _Section) -> SuiteSection:
         if twice := _repeated(texts):
             raise ValueError(f"{twice[0]!r} occurs twice")
     with _naming_place(f"{place}, instances"):
-        found = (source for entry in section.instances for source in _entry_sources(path, entry))
+        found = (each for entry in section.instances for each in _entry_sources(path, entry, draw))
         read["sources"] = tuple({source.name: source for source in found}.values())
     with _naming_place(f"{place}, batch_time"):
         if section.batch_time is not None:
@@ -238,10 +239,14 @@ def _entry_methods(entry: str) -> list[str]:
     return [f"{solver}:{each}" for each in switched(*read_formulation(name))]
 
 
-def _entry_sources(path: Path, entry: str | _Draw | _Trace) -> Iterator[InstanceSource]:
+def _entry_sources(
+    path: Path, entry: str | _Draw | _Trace, draw: _Source
+) -> Iterator[InstanceSource]:
     if isinstance(entry, str):
         return _file_sources(path, entry)
-    return _drawn_sources(entry) if isinstance(entry, _Draw) else _trace_sources(path, entry)
+    if isinstance(entry, _Draw):
+        return _drawn_sources(entry, draw)
+    return _trace_sources(path, entry)
 
 
 def _trace_sources(path: Path, entry: _Trace) -> Iterator[InstanceSource]:
@@ -272,7 +277,7 @@ def _read_rung(name: str) -> tuple[Instance, None]:
     return draw_rung(name), None
 
 
-def _drawn_sources(draw: _Draw) -> Iterator[InstanceSource]:
+def _drawn_sources(draw: _Draw, source: _Source = draw_source) -> Iterator[InstanceSource]:
     known = families()
     if draw.family not in known:
         raise ValueError(unknown_name("family", draw.family, known))
@@ -289,7 +294,7 @@ def _drawn_sources(draw: _Draw) -> Iterator[InstanceSource]:
         raise ValueError(
             f"seeds of {draw.family!r}: expected at most {MAX_DRAWS} draws, found {count}"
         )
-    drawn = (draw_source(draw.family, seed, draw.set) for seed in seeds)
+    drawn = (source(draw.family, seed, draw.set) for seed in seeds)
     if (rate := draw.rate) is None:
         return drawn
     return (arriving_source(each, rate, seed) for each in drawn for seed in again)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import tempfile
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -43,10 +43,7 @@ def comparison(
     instances: Sequence[Instance | str | Path],
     methods: Sequence[str],
     *,
-    time_limit: float,
-    memory_limit: float | None,
-    threads: int,
-    seeds: int,
+    limits: Mapping[str, Any],
     jobs: int,
     batch_time: BatchTime | None,
     store: str | Path | None,
@@ -74,12 +71,9 @@ def comparison(
         name="",
         sources=tuple(source for each in instances for source in _sources(each)),
         methods=read_methods(methods),
-        seeds=seeds,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        threads=threads,
         batch_time=batch_time,
         outputs=written_paths(store_files(store) if store else ()),
+        **limits,
     )
     if not section.sources:
         raise InputError("expected an instance, found none")

@@ -73,9 +73,7 @@ def _section_tasks(section: SuiteSection, read: Iterable[LoadedSource]) -> Itera
         batch_time = ""
         if instance is not None:
             batch_time = batch_time_of(instance, section.batch_time, loaded.report)
-        for method, code, libraries in methods or unnamed(
-            OF_ANSWER if batch_time else DEFAULT_METHOD
-        ):
+        for method, code, used in methods or unnamed(OF_ANSWER if batch_time else DEFAULT_METHOD):
             fault = loaded.fault
             if instance is not None and (reason := rounds_only(instance, method)):
                 if method.grouped:
@@ -91,7 +89,7 @@ def _section_tasks(section: SuiteSection, read: Iterable[LoadedSource]) -> Itera
                     memory_limit=section.memory_limit,
                     threads=section.threads,
                     code=code,
-                    versions=libraries,
+                    versions=used,
                     section=section.name,
                     fault=fault,
                     fault_status=loaded.fault_status,
