@@ -73,7 +73,7 @@ def latex_table(table: Table) -> str:
 
 def latex(text: str) -> str:
     """Return text for LaTeX, in which nothing is a command."""
-    return "".join(sign if sign.isprintable() else "?" for sign in text).translate(_TRANSLATED)
+    return "".join(sign if sign.isprintable() else "?" for sign in text.translate(_TRANSLATED))
 
 
 def csv_table(table: Table) -> str:

@@ -19,7 +19,7 @@ _VARIES = re.compile(
     r"|(?:(?<=at most )|(?<=more than ))[\d.]+(?= %)",
     re.MULTILINE,
 )
-LANGUAGES = {"", "bibtex", "cpp", "json", "mermaid", "python", "sh", "text", "toml"}
+LANGUAGES = {"", "bibtex", "cpp", "json", "markdown", "mermaid", "python", "sh", "text", "toml"}
 
 
 @pytest.mark.parametrize(

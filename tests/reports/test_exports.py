@@ -54,7 +54,7 @@ def test_no_name_is_a_command_of_latex() -> None:
     assert r"{[}1.0, 2.5{]} \% $\pm$ 0.30 \%" in text
     assert text.count(r"\\") == 3  # the head and two lines; none is followed by a bracket
     assert not re.search(r"\\\\\s*[\[*]", text)
-    assert latex("a\nb\x00") == "a?b?"
+    assert latex("a\nb\x00\N{NO-BREAK SPACE}¹") == "a?b?~$^1$"
 
 
 def test_a_long_table_breaks_over_pages() -> None:
