@@ -88,7 +88,7 @@ def test_damaged_schedules(kind: str, store: Path, tmp_path: Path, refused: Refu
     ("column", "value", "told"),
     [
         # Of another type: SQLite lets anything stand in a column.
-        ("finished_utc", "yesterday", "finished_utc: "),
+        ("finished_utc", "yesterday", "date: "),
         ("tel", "twelve", "tel: "),
         ("seconds", b"\xff", "seconds: "),
         ("method", b"\xff", "method: "),
