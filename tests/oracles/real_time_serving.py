@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 from instances import Instance
 from tests.oracles.real_time import Literal, duration
 
+Draw = Callable[[], float]
 #: Decisions after which a run that clears at random is given up.
 MOST_DECISIONS = 600
 
@@ -224,26 +226,17 @@ class _Vllm(Serving):
 
 
 def vllm_in_chunks(
-    instance: Instance,
-    arrivals: Sequence[int],
-    coefficients: tuple[int, ...],
-    *,
-    block: int,
-    budget: int,
-    running: int,
-    watermark: float,
-    accounting: str,
-    victim: str,
+    *run: Any, block: int, budget: int, running: int, watermark: float, accounting: str, victim: str
 ) -> Literal:
     """Serve running requests in order, then the head of the queue, cut at the budget."""
-    worker = _Vllm(instance, arrivals, coefficients)
+    worker = _Vllm(*run)
     worker.victim = victim
     engine = accounting != "tokens"
     for job in worker.jobs:
         job.ahead = 0 if engine and job.prompt else 1
-    worker.blocks = instance.memory // block - engine
+    worker.blocks = worker.memory // block - engine
     worker.block, worker.budget, worker.most_running = block, budget, running
-    worker.reserve = floor(Fraction(str(watermark)) * (instance.memory // block))
+    worker.reserve = floor(Fraction(str(watermark)) * (worker.memory // block))
     return worker.serve()
 
 
@@ -251,7 +244,7 @@ class _Sglang(Serving):
     max_new: Sequence[int]
     order: str
     most: int
-    draw: Callable[[], float]
+    draw: Draw
 
     def begin(self, conservativeness: float) -> None:
         self.first = min(Fraction(7, 10) * Fraction(str(conservativeness)), Fraction(1))
@@ -372,18 +365,10 @@ class _Sglang(Serving):
 
 
 def sglang_in_chunks(
-    instance: Instance,
-    arrivals: Sequence[int],
-    coefficients: tuple[int, ...],
-    *,
-    upper: Sequence[int],
-    order: str,
-    conservativeness: float,
-    chunk: int,
-    draw: Callable[[], float],
+    *run: Any, upper: Sequence[int], order: str, conservativeness: float, chunk: int, draw: Draw
 ) -> Literal:
     """Reserve a falling share of the tokens to come; prefill at most ``chunk`` tokens a round."""
-    worker = _Sglang(instance, arrivals, coefficients)
+    worker = _Sglang(*run)
     worker.max_new, worker.order, worker.most, worker.draw = upper, order, chunk, draw
     worker.begin(conservativeness)
     return worker.serve()
@@ -393,7 +378,7 @@ class _Stalling(Serving):
     keeps_tokens = False
     limit: int
     beta: float
-    draw: Callable[[], float]
+    draw: Draw
 
     def decide(self) -> bool:
         if sum(job.held_next for job in self.running) > self.memory:
@@ -413,17 +398,9 @@ class _Stalling(Serving):
         return True
 
 
-def alpha_beta_stalling(
-    instance: Instance,
-    arrivals: Sequence[int],
-    coefficients: tuple[int, ...],
-    *,
-    alpha: float,
-    beta: float,
-    draw: Callable[[], float],
-) -> Literal:
+def alpha_beta_stalling(*run: Any, alpha: float, beta: float, draw: Draw) -> Literal:
     """Draw once for each active request; a round passes while the rest does not fit."""
-    worker = _Stalling(instance, arrivals, coefficients)
-    worker.limit = floor((1 - Fraction(str(alpha))) * instance.memory)
+    worker = _Stalling(*run)
+    worker.limit = floor((1 - Fraction(str(alpha))) * worker.memory)
     worker.beta, worker.draw = beta, draw
     return worker.serve()
