@@ -91,10 +91,7 @@ def test_example_3_1(name: str) -> None:
     assert run_policy(policies()["mc-sf"], EXAMPLE_3_1).tel == 64
 
 
-@given(
-    sizes=st.lists(st.integers(1, 30), max_size=40),
-    capacity=st.integers(0, 200),
-)
+@given(sizes=st.lists(st.integers(1, 30), max_size=40), capacity=st.integers(0, 200))
 def test_first_fit_in_runs(sizes: list[int], capacity: int) -> None:
     """Taking runs at once chooses what adding one by one chooses."""
     expected, left = [], capacity
