@@ -84,7 +84,11 @@ def test_a_new_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("three-partition", {"m": 0}, "m: expected 1 to 1000000, found 0"),
         ("three-partition", {"m": 1, "solvable": False}, "m: expected at least 2, found 1"),
         ("three-partition", {"target": 11}, "target: expected 12 to 999999997, found 11"),
-        ("three-partition", {"m": 3, "solvable": False, "target": 999}, "target: expected no mul"),
+        (
+            "three-partition",
+            {"m": 3, "solvable": False, "target": 999},
+            "target: expected no multiple of 3 for m = 3, found 999",
+        ),
         ("three-partition", {"m": 200, "solvable": False, "target": 40}, "target: expected one"),
         ("mcsf-trap", {"memory": 3}, "memory: expected 4 to 1000000000, found 3"),
         ("late-burst", {"prompt": 2}, r"prompt: expected 1 \(or none\) in theorem-4.1, found 2"),
