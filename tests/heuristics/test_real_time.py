@@ -113,8 +113,7 @@ def assert_equal(instance: Instance, schedule: Schedule, expected: Literal) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "cases"),
-    a_few([*((name, FIRST) for name in ONLINE), *MORE], len(ONLINE)),
+    ("name", "cases"), a_few([*((name, FIRST) for name in ONLINE), *MORE], len(ONLINE))
 )
 def test_a_policy_in_real_time_equals_its_transcription(name: str, cases: int) -> None:
     """Second by second, whatever the batch time: starts, evictions, gaps, and all times."""
@@ -164,10 +163,7 @@ def _against(
 
 @pytest.mark.parametrize(
     ("name", "literal", "key", "number"),
-    [
-        ("vllm-v1", vllm_in_chunks, "budget", 11),
-        ("sglang-ratio", sglang_in_chunks, "chunk", 12),
-    ],
+    [("vllm-v1", vllm_in_chunks, "budget", 11), ("sglang-ratio", sglang_in_chunks, "chunk", 12)],
 )
 def test_prompts_in_chunks_equal_their_transcription(
     name: str, literal: Any, key: str, number: int

@@ -158,10 +158,7 @@ def test_planned_eviction_without_overflow() -> None:
 )
 @pytest.mark.parametrize("batch_time", [None, SLOW])
 def test_bad_rules_are_named(
-    rules: Fake,
-    requests: list[tuple[float, int, int]],
-    message: str,
-    batch_time: BatchTime | None,
+    rules: Fake, requests: list[tuple[float, int, int]], message: str, batch_time: BatchTime | None
 ) -> None:
     """Whatever cannot be done is refused with policy, request and round, in real time too."""
     rules.waiting.clear()
