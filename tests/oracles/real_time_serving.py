@@ -4,16 +4,16 @@ Written from the docstrings of ``vllm-v1``, ``sglang-ratio`` and ``alpha-beta`` 
 fractions; nothing of the policies or the simulator is used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
 from instances import Instance
+from tests.oracles.engines.sglang_ratio import Draw, Ratio
 from tests.oracles.real_time import Literal, duration
 
-Draw = Callable[[], float]
 #: Decisions after which a run that clears at random is given up.
 MOST_DECISIONS = 600
 
@@ -240,50 +240,20 @@ def vllm_in_chunks(
     return worker.serve()
 
 
-class _Sglang(Serving):
-    max_new: Sequence[int]
-    order: str
+class _Sglang(Ratio, Serving):
     most: int
-    draw: Draw
-
-    def begin(self, conservativeness: float) -> None:
-        self.first = min(Fraction(7, 10) * Fraction(str(conservativeness)), Fraction(1))
-        self.last = Fraction(14, 100) * self.first
-        self.step = (self.first - self.last) / 600
-        self.ratio = self.first
-        self.full = False
-        self.draws: dict[int, float] = {}
-        self.prefilled = 0
-        self.stamps: dict[int, int] = {}
-
-    def arrive(self, job: Job) -> None:
-        self.draws[job.position] = self.draw() if self.order == "random" else 0.0
-        self.stamps[job.position] = self.prefilled
-        self.queue.append(job)
-
-    def completed(self) -> None:
-        self.full = False
 
     def idle(self) -> None:
         self.ratio = self.first
 
     def in_order(self) -> list[Job]:
-        keys: dict[str, Callable[[Job], float]] = {
-            "fcfs": lambda job: self.draws[job.position],
-            "lof": lambda job: -self.max_new[job.position],
-            "shortest-prefill-first": lambda job: max(1, job.prompt + job.made),
-            "random": lambda job: self.draws[job.position],
-        }
         if self.order == "hrrn":
             waited = {job: self.prefilled - self.stamps[job.position] for job in self.queue}
             return sorted(
                 self.queue,
                 key=lambda x: (x.prompt > 0, -Fraction(waited[x], x.prompt or 1), str(x.position)),
             )
-        return sorted(self.queue, key=keys[self.order])
-
-    def to_come(self, job: Job) -> int:
-        return min(self.max_new[job.position] - job.made, 4096)
+        return sorted(self.queue, key=self.keys())
 
     def decide(self) -> bool:
         left = self.most
@@ -369,8 +339,8 @@ def sglang_in_chunks(
 ) -> Literal:
     """Reserve a falling share of the tokens to come; prefill at most ``chunk`` tokens a round."""
     worker = _Sglang(*run)
-    worker.max_new, worker.order, worker.most, worker.draw = upper, order, chunk, draw
-    worker.begin(conservativeness)
+    worker.most = chunk
+    worker.begin(upper, order, conservativeness, draw)
     return worker.serve()
 
 
