@@ -1,6 +1,7 @@
 """The driver: the order of a round, bad rules, endless loops, clocks."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -81,7 +82,7 @@ def run_fake(
     requests: list[tuple[float, int, int]],
     memory: int = 10,
     batch_time: BatchTime | None = None,
-    **more: bool,
+    **more: Any,
 ) -> RoundTrace:
     """Drive rules over (arrival, prompt, output) of each request, arrivals in rounds or seconds."""
     arrivals, prompts, outputs = zip(*requests, strict=True)

@@ -1,6 +1,7 @@
 """The one answer for who serves: who is compared with whom, and by what share."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -34,7 +35,7 @@ def _outcomes(tels: dict[str, int], ticks: int) -> list[MethodTotal]:
 
 
 def _answer(
-    tels: dict[str, int], bound: int | None = 87_005, unit: TimeUnit = SECONDS, **more: bool
+    tels: dict[str, int], bound: int | None = 87_005, unit: TimeUnit = SECONDS, **more: Any
 ) -> Answer:
     ticks = unit.ticks // 1000 or 1
     least = None if bound is None else bound * ticks
