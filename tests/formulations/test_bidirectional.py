@@ -88,9 +88,8 @@ def test_a_pass_with_completion_bounds_keeps_the_optimum(
         relaxed = StateRelaxation(under, known.tel)
         last = max(start_windows(instance, known.tel).latest)
         bounds = completion_bounds(relaxed, multipliers, known.tel - 1, last, UNLIMITED)
-        assert (bounds is None) == (
-            relaxed.evaluate(multipliers, known.tel - 1, UNLIMITED).least is None
-        )
+        whole = relaxed.evaluate(multipliers, known.tel - 1, UNLIMITED)
+        assert (bounds is None) == (whole.least is None)
         if bounds is None:
             assert known.tel == optimum, seed
             continue
@@ -231,12 +230,11 @@ import numpy as np
 from formulations.dp.backward_sweep import SearchLimits
 from formulations.dp.priced_network import network
 from formulations.dp.state_relaxation import StateRelaxation
-from instances import Instance, Request
 from tests.formulations.relaxed import random_prices
+from tests.oracles.draws import instance_of
 
 def swept(memory):
-    requests = tuple(Request(i, 0, 0, o) for i, o in enumerate((5, 2, 2, 3)))
-    instance = Instance("full", memory, requests)
+    instance = instance_of(memory, *((0, 0, o) for o in (5, 2, 2, 3)))
     under = network(instance, random_prices(random.Random(1), instance))
     multipliers = np.full(len(under.kinds.counts), -20 * under.unit)
     limits = SearchLimits(int(sys.argv[1]), 1e8, lambda: False)

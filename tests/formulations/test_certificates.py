@@ -86,24 +86,23 @@ def test_volumes_need_nothing_and_windows_can_only_raise_a_bound() -> None:
 
 def test_windows_that_are_longer_than_proved_are_refused() -> None:
     """A group whose windows are stretched by a round, or that names a request twice, is none."""
+
+    def priced(members: list[tuple[int, int, int]]) -> Certificate:
+        group = PricedWindowGroup(1, tuple(members), (1,))
+        return Certificate("prices", 1, None, 1, (1,), (group,))
+
     group = next(group for group in window_groups(AM1) if group.most == 1)
     members = [(m.request, m.before, m.after) for m in group.members]
     first = members[0]
     stretched = [(first[0], first[1], first[2] + 1), *members[1:]]
     early = [(first[0], first[1] + 1, first[2]), *members[1:]]
     for wrong in (stretched, early, [*members, members[0]], [*members, (len(AM1), 0, 1)]):
-        certificate = Certificate(
-            "prices", 1, None, 1, (1,), (PricedWindowGroup(1, tuple(wrong), (1,)),)
-        )
         with pytest.raises(CertificateError, match="group 0: "):
-            evaluate_certificate(AM1, certificate)
+            evaluate_certificate(AM1, priced(wrong))
     # Fewer members and shorter windows are proved as well.
     shorter = [(first[0], first[1], first[2] - 1), *members[1:-1]]
     if first[2] - 1 > -first[1]:
-        certificate = Certificate(
-            "prices", 1, None, 1, (1,), (PricedWindowGroup(1, tuple(shorter), (1,)),)
-        )
-        assert evaluate_certificate(AM1, certificate) <= 10**6
+        assert evaluate_certificate(AM1, priced(shorter)) <= 10**6
 
 
 @pytest.mark.parametrize(

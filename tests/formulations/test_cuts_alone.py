@@ -18,7 +18,7 @@ from formulations.formulation_registry import RELAXED, formulations
 from formulations.lagrangian.priced_starts import start_costs
 from formulations.valid.volume_bounds import completion_bounds
 from formulations.valid.window_groups import exclusive_groups, window_groups
-from formulations.valid.windows import Windows, start_windows
+from formulations.valid.windows import start_windows
 from instances import Instance, read_instance
 from kvopt.methods.option_values import format_formulation
 from tests.cp_accepts import accepted
@@ -54,16 +54,12 @@ def _windows(module: object, above: int | None, cut: int = 0) -> Family:
     def family(instance: Instance, optimum: int) -> Keeps:
         known = None if above is None else optimum + above
         windows = module.start_windows(instance, known)  # type: ignore[attr-defined]
-        return _within(windows, cut)
+        return lambda starts: all(
+            first <= start <= last - cut
+            for first, start, last in zip(windows.earliest, starts, windows.latest, strict=True)
+        )
 
     return family
-
-
-def _within(windows: Windows, cut: int = 0) -> Keeps:
-    return lambda starts: all(
-        first <= start <= last - cut
-        for first, start, last in zip(windows.earliest, starts, windows.latest, strict=True)
-    )
 
 
 def _groups(sizes: tuple[int, ...] | None, longer: int = 0) -> Family:
@@ -74,10 +70,8 @@ def _groups(sizes: tuple[int, ...] | None, longer: int = 0) -> Family:
 
         def keeps(starts: Sequence[int]) -> bool:
             for group in groups:
-                windows = [
-                    (starts[m.request] - m.before, starts[m.request] + m.after + longer)
-                    for m in group.members
-                ]
+                own = [(starts[m.request], m) for m in group.members]
+                windows = [(start - m.before, start + m.after + longer) for start, m in own]
                 # If more than most windows hold one round, they hold the one where one begins.
                 for begin, _ in windows:
                     if sum(low <= begin < high for low, high in windows) > group.most:
@@ -168,9 +162,8 @@ def few(cases: list[Case]) -> list[Case]:
 def _in_order(instance: Instance, starts: Sequence[int]) -> tuple[int, ...]:
     """Exchange the starts of equal requests so that they grow in the instance's order."""
     keys = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
-    waiting = {
-        key: sorted(s for s, k in zip(starts, keys, strict=True) if k == key) for key in keys
-    }
+    rows = list(zip(starts, keys, strict=True))
+    waiting = {key: sorted(s for s, k in rows if k == key) for key in keys}
     return tuple(waiting[key].pop(0) for key in keys)
 
 
@@ -222,11 +215,8 @@ def _violated(model: object) -> list[str]:
 def test_violated_rows_are_found() -> None:
     """The check above names a row that a schedule violates: two requests of peak M at once."""
     instance = instance_of(4, (0, 2, 2), (0, 2, 2))
-    for name, row in (
-        ("ilp", "memory"),
-        ("ilp-sparse", "memory"),
-        ("ilp-sparse(groups=yes)", "group"),
-    ):
+    rows = {"ilp": "memory", "ilp-sparse": "memory", "ilp-sparse(groups=yes)": "group"}
+    for name, row in rows.items():
         program, options = program_of(name)
         model = program.build(instance, start_windows(instance), **options)
         program.set_starts(model, instance, [0, 0])
@@ -268,13 +258,8 @@ def test_no_rule_of_the_search_loses_the_optimum(price: float, cases: list[Case]
     for instance, optimum, schedules in cases:
         costs = start_costs(instance, [price] * 12, [], [])
         # Starts of the schedule with TEL OPT + 1 are not looked at, only handed back.
-        found = search(
-            instance,
-            start_windows(instance, optimum + 1),
-            costs,
-            (optimum + 1, [0] * len(instance)),
-            20_000,
-        )
+        windows, known = start_windows(instance, optimum + 1), (optimum + 1, [0] * len(instance))
+        found = search(instance, windows, costs, known, 20_000)
         assert found is not None
         assert (found.tel, found.bound) == (optimum, optimum), instance
         assert tuple(found.starts) in schedules

@@ -98,9 +98,7 @@ def test_dominance_drops_no_path_that_counts(draws: int) -> None:
         certificate = replace(drawn, states=None, memory=drawn.memory[:8])
         multipliers = certificate.multipliers or (0,) * len(_counts(instance))
         low, high = (
-            least_proved(instance, certificate.memory, certificate.denominator, multipliers, each)[
-                0
-            ]
+            least_proved(instance, certificate.memory, certificate.denominator, multipliers, each)
             for each in ((), certificate.strict or ())
         )
         optimum = brute_force_optimum(instance)

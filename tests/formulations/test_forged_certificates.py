@@ -36,24 +36,12 @@ def test_windows_that_begin_after_the_start_hide_no_start(most: int) -> None:
     prices = [0] * 10 + [10**6]
     members = [WindowMember(0, -9, 10), WindowMember(1, -9, 10)]
     for groups in ([[members[0]], [members[1]]], [members]):
-        document = {
-            "kind": "prices",
-            "value": 0,
-            "memory": prices,
-            "groups": [
-                {
-                    "most": most,
-                    "members": [[m.request, m.before, m.after] for m in group],
-                    "prices": [],
-                }
-                for group in groups
-            ],
-        }
+        told = [[[m.request, m.before, m.after] for m in group] for group in groups]
+        priced = [{"most": most, "members": each, "prices": []} for each in told]
+        document = {"kind": "prices", "value": 0, "memory": prices, "groups": priced}
         assert evaluate_certificate(PAIR, read_certificate(document)) == 40 - 100 * 10**6
-        found = start_costs(
-            PAIR, prices, [WindowGroup(most, tuple(group)) for group in groups], [[]] * len(groups)
-        )
-        assert found.bound == 40 - 100 * 10**6
+        windows = [WindowGroup(most, tuple(group)) for group in groups]
+        assert start_costs(PAIR, prices, windows, [[]] * len(groups)).bound == 40 - 100 * 10**6
 
 
 def _instance(rng: random.Random) -> Instance:
@@ -265,15 +253,10 @@ def test_parts_and_large_numbers_change_no_value(
         instance = _instance(rng)
         certificate = {"kind": "prices", "value": 0} | forge(rng, instance)
         try:
-            drawn.append(
-                (
-                    instance,
-                    certificate,
-                    evaluate_certificate(instance, read_certificate(certificate)),
-                )
-            )
+            value = evaluate_certificate(instance, read_certificate(certificate))
         except CertificateError:
             continue
+        drawn.append((instance, certificate, value))
     monkeypatch.setattr(certificate_prices, "STARTS", 3)
     for safe in (SAFE, 0):
         monkeypatch.setattr(certificate_prices, "SAFE", safe)

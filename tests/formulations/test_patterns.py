@@ -3,7 +3,6 @@
 import math
 import time
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +19,7 @@ from formulations.certificates.certificate_evaluation import evaluate_certificat
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
 from formulations.lagrangian.price_bound import certify_prices
 from formulations.lagrangian.price_kernels import most_worth
-from formulations.lagrangian.state_prices import Grids, StatePrices
-from formulations.lagrangian.state_prices import evaluate_table as evaluate_table
+from formulations.lagrangian.state_prices import Grids, StatePrices, evaluate_table
 from formulations.valid.running_states import running_states
 from instances import Instance, Request
 from instances.families import am1, am2
@@ -212,11 +210,6 @@ def test_long_horizons_have_no_prices_on_tokens_first() -> None:
     assert patterns.prices_among_equals(instance, 60.0, None, None, 1) is None
 
 
-def _pricing(instance: Instance, **given: Any) -> PatternPricing:
-    states = running_states(instance)
-    return PatternPricing(instance, states, deadline=math.inf, **given)
-
-
 def _price(grids: Grids, prices: Floats, t: int, w: int, r: int) -> float:
     """Return the price at time t of state (w, r) by linear interpolation, one axis at a time."""
     if not grids.knots[0] <= t <= grids.knots[-1]:
@@ -252,7 +245,8 @@ def test_the_value_at_a_point_is_that_of_all_starts_and_patterns(
     instance: Instance, threads: int, seed: int
 ) -> None:
     """Whatever the prices, in floating point; and what is kept of it is exact, so no more."""
-    pricing = _pricing(instance, threads=threads, options=PatternOptions(knots=6, points=5))
+    states, few = running_states(instance), PatternOptions(knots=6, points=5)
+    pricing = PatternPricing(instance, states, deadline=math.inf, threads=threads, options=few)
     grids, rng = pricing._grids, np.random.default_rng(seed)
     point = rng.random((len(grids.knots), grids.shape[1] * grids.shape[2])) * (seed % 3)
     table = point.reshape(grids.shape)
@@ -301,9 +295,7 @@ def _exact_pattern_lp(instance: Instance, horizon: int) -> float:
             for q in chosen:
                 rows[t * len(pairs) + q, column] -= 1
             column += 1
-    limits = np.concatenate(
-        (np.zeros(rows.shape[0]), np.full(len(instance), -1.0), np.ones(horizon))
-    )
+    limits = [0.0] * rows.shape[0] + [-1.0] * len(instance) + [1.0] * horizon
     found = linprog(cost, sp.vstack([rows, sums]).tocsr(), limits)
     assert found.status == 0
     return float(found.fun)
@@ -320,12 +312,8 @@ def test_fine_grids_reach_the_exact_pattern_lp(seed: int) -> None:
     instance = Instance("small", 7, requests)
     horizon = 3 + sum(request.output for request in requests)
     expected = _exact_pattern_lp(instance, horizon)
-    found = compute_bound(
-        instance,
-        deadline=time.monotonic() + 20,
-        report=SilentReporter(),
-        options=PatternOptions(knots=60, points=60),
-    )
+    fine, end = PatternOptions(knots=60, points=60), time.monotonic() + 20
+    found = compute_bound(instance, deadline=end, report=SilentReporter(), options=fine)
     assert found.value <= np.ceil(expected - 1e-6)
     assert found.value >= np.ceil(expected - 1e-6) - 1
     assert found.value <= brute_force_optimum(instance)

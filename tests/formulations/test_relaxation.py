@@ -17,7 +17,6 @@ from formulations.dp import dominance
 from formulations.dp.backward_sweep import Level, SearchLimits
 from formulations.dp.priced_network import Ints, PricedNetwork, network
 from formulations.dp.state_relaxation import EvaluatedMultipliers, SearchTuning, StateRelaxation
-from instances import Instance, Request
 from kvopt.engines.parts import multiplier_ascent
 from kvopt.engines.parts.multiplier_ascent import Ascent
 from schedules import check_schedule, make_schedule
@@ -34,8 +33,7 @@ from tests.tiers import a_few
 
 #: Prices of 0.
 FREE = (np.zeros(2, dtype=np.int64), 1 << 10)
-ROWS = ((2, 9), (0, 4), (3, 7), (2, 2), (1, 8), (0, 5))
-SIX = Instance("six", 20, tuple(Request(i, 0, *row) for i, row in enumerate(ROWS)))
+SIX = instance_of(20, *((0, *row) for row in ((2, 9), (0, 4), (3, 7), (2, 2), (1, 8), (0, 5))))
 
 
 @pytest.mark.parametrize("part", a_few(range(6), 2))
@@ -147,14 +145,8 @@ def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyP
     under = network(SIX, FREE)
     evaluate_all, targets = StateRelaxation.evaluate, list[int]()
 
-    def evaluate_beams(
-        relaxed: StateRelaxation,
-        own: Ints,
-        target: int,
-        limits: SearchLimits,
-        beam: int | None,
-        _: None,
-    ) -> EvaluatedMultipliers:
+    def evaluate_beams(relaxed: StateRelaxation, own: Ints, target: int, *more: Any) -> Any:
+        limits, beam, _ = more
         if beam is not None:
             return evaluate_all(relaxed, own, target, limits, beam)
         targets.append(target)
@@ -202,20 +194,15 @@ def test_multipliers_raise_the_bound_and_are_certified(latest: int) -> None:
     instance = instance_of(11, *rows)
     optimum = brute_force_optimum(instance)
     found: list[tuple[int, Ints]] = []
-    _ascent(
-        network(instance, FREE), optimum + 2, lambda bound, own, _: found.append((bound, own))
-    ).run(20.0)
+    under = network(instance, FREE)
+    _ascent(under, optimum + 2, lambda bound, own, _: found.append((bound, own))).run(20.0)
     bound, own = found[-1][0], found[-1][1].tolist()
     assert sum(o for *_, o in rows) < bound <= optimum
     assert bound >= optimum - 2
-    assert (
-        evaluate_certificate(instance, read_certificate(sweep_certificate(bound, FREE, own, ())))
-        == bound
-    )
+    right, wrong = (sweep_certificate(each, FREE, own, ()) for each in (bound, optimum + 1))
+    assert evaluate_certificate(instance, read_certificate(right)) == bound
     with pytest.raises(CertificateError):
-        evaluate_certificate(
-            instance, read_certificate(sweep_certificate(optimum + 1, FREE, own, ()))
-        )
+        evaluate_certificate(instance, read_certificate(wrong))
 
 
 @pytest.mark.parametrize(
@@ -223,7 +210,7 @@ def test_multipliers_raise_the_bound_and_are_certified(latest: int) -> None:
 )
 def test_a_first_path_that_is_a_schedule_is_told(memory: int, sizes: list[tuple[int, int]]) -> None:
     """Then no multipliers are better, and the bundle has nowhere to go."""
-    instance = Instance("few", memory, tuple(Request(i, 0, *each) for i, each in enumerate(sizes)))
+    instance = instance_of(memory, *((0, *each) for each in sizes))
     optimum = brute_force_optimum(instance)
     told: list[list[int]] = []
     ascent = _ascent(network(instance, FREE), optimum + 1, on_schedule=told.append)

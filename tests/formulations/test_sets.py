@@ -7,11 +7,10 @@ import random
 import pytest
 
 from formulations.mip import _rows_on_sets
-from instances import Instance, Request
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import in_fork
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import edge
+from tests.oracles.draws import edge, instance_of
 from tests.tiers import in_two
 
 MIPS = ("ilp", "ilp-sparse", "ilp(groups=yes)", "ilp-sparse(groups=yes)", "ilp-xy")
@@ -67,8 +66,7 @@ def test_rows_hold_exactly_where_memory_suffices() -> None:
         memory = draws.randint(6, 20)
         outputs = [draws.randint(1, 4) for _ in range(4)]
         prompts = [draws.randint(0, memory - output) for output in outputs]
-        rows = zip(prompts, outputs, strict=True)
-        instance = Instance("states", memory, tuple(Request(i, 0, *r) for i, r in enumerate(rows)))
+        instance = instance_of(memory, *zip([0] * 4, prompts, outputs, strict=True))
         found = _rows_on_sets.rows_on_sets(instance, COVERED)
         assert found is not None
         for left in itertools.product(*((None, *range(output)) for output in outputs)):
@@ -83,9 +81,9 @@ def test_rows_hold_exactly_where_memory_suffices() -> None:
 
 def test_no_rows_where_they_are_many_or_their_numbers_large() -> None:
     """Eleven requests, or two that overflow by 5,001 tokens: 10,002 in a row."""
-    many = Instance("many", 10**9, tuple(Request(i, 0, 10**8, 2) for i in range(11)))
+    many = instance_of(10**9, *[(0, 10**8, 2)] * 11)
     assert _rows_on_sets.rows_on_sets(many, COVERED) is None
     for excess in (5_000, 5_001):
-        pair = (Request(0, 0, 10**8, 10**4), Request(1, 0, 10**8 - 2 * 10**4 + excess, 10**4))
-        found = _rows_on_sets.rows_on_sets(Instance("two", 2 * 10**8, pair), COVERED)
+        pair = (0, 10**8, 10**4), (0, 10**8 - 2 * 10**4 + excess, 10**4)
+        found = _rows_on_sets.rows_on_sets(instance_of(2 * 10**8, *pair), COVERED)
         assert (found is None) == (excess == 5_001)

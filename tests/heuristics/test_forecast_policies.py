@@ -1,6 +1,7 @@
 """Policies that use estimates and laws: their ends, orders by hand, and their transcriptions."""
 
-from functools import cache, partial
+from dataclasses import replace
+from functools import partial
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -192,13 +193,9 @@ def test_a_refreshed_estimate_is_followed() -> None:
         policy, instance, RunSetting(values=values, prediction=PredictionModel("r", "", tell))
     )
     assert (refreshed.starts, refreshed.kept) == ((0, 2), None)
-    fixed = PredictionModel("f", "", lambda *each: Forecast(*_ends(tell(*each))))
+    fixed = PredictionModel("f", "", lambda *each: replace(tell(*each), later=None))
     evicted = run_policy(policy, instance, RunSetting(values=values, prediction=fixed))
     assert evicted.kept
-
-
-def _ends(forecast: Forecast) -> tuple[Any, ...]:
-    return forecast.lower, forecast.upper, forecast.points
 
 
 def test_a_better_order_is_a_smaller_mean_where_one_runs_at_a_time() -> None:
@@ -215,18 +212,9 @@ def test_a_better_order_is_a_smaller_mean_where_one_runs_at_a_time() -> None:
 
 
 def _tel(instance: Instance, share: float, seed: int) -> int:
-    setting = RunSetting(
-        values={"factor": 1e9},
-        prediction=PREDICTIONS["rank"],
-        prediction_values={"accuracy": share},
-        seed=seed,
-    )
+    told = {"accuracy": share}
+    setting = RunSetting({"factor": 1e9}, PREDICTIONS["rank"], told, seed=seed)
     return run_policy(policies()["srpt-predicted"], instance, setting).tel
-
-
-@cache
-def _optimum(instance: Instance) -> int:
-    return brute_force_optimum(instance)
 
 
 def test_over_estimates_keep_the_ratio() -> None:
@@ -238,7 +226,7 @@ def test_over_estimates_keep_the_ratio() -> None:
         most = memory - 1 - prompt
         for outputs in combinations_with_replacement(range(1, most + 1), n):
             plain = instance_of(memory, *((0, prompt, o) for o in outputs))
-            optimum = _optimum(plain)
+            optimum = brute_force_optimum(plain)
             for ends in product(*(range(o, most + 1) for o in outputs)):
                 if ends[0] < most and n == 3 and memory == 8:
                     continue  # a part of the many

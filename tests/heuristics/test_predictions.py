@@ -98,13 +98,8 @@ def test_ranges_of_the_paper() -> None:
     assert ends(instance, "interval") == [(1, 1000)] * 5
     assert ends(instance, "bins") == [(1, 100), (1, 100), (101, 200), (801, 900), (901, 1000)]
     # Rounded outwards: 0.1·1 = 0.1, 0.1·101 = 10.1, 0.1·883 = 88.3; the lower end is at least 1.
-    assert ends(instance, "relative", x=0.1) == [
-        (1, 2),
-        (90, 110),
-        (90, 112),
-        (794, 972),
-        (900, 1100),
-    ]
+    expected = [(1, 2), (90, 110), (90, 112), (794, 972), (900, 1100)]
+    assert ends(instance, "relative", x=0.1) == expected
 
 
 def test_deciles_of_all_outputs() -> None:
@@ -112,14 +107,8 @@ def test_deciles_of_all_outputs() -> None:
     stated = ends(outputs_only(5000, *range(10, 210, 10)), "deciles")
     assert stated == [(max(1, high - 19), high) for high in range(20, 201, 20) for _ in range(2)]
     # The tenths of 3, 3, 3, 3, 8, 9 end at places 1, 2, 2, 3, 3, 4, 5, 5, 6, 6.
-    assert ends(outputs_only(20, 8, 3, 3, 9, 3, 3), "deciles") == [
-        (4, 8),
-        (1, 3),
-        (1, 3),
-        (9, 9),
-        (1, 3),
-        (1, 3),
-    ]
+    stated = ends(outputs_only(20, 8, 3, 3, 9, 3, 3), "deciles")
+    assert stated == [(4, 8), (1, 3), (1, 3), (9, 9), (1, 3), (1, 3)]
 
 
 @pytest.mark.parametrize("x", [0.1, 0.5, 0.9, 0.95, 0.99])
@@ -209,19 +198,10 @@ def test_blind_policies_are_those_that_no_prediction_changes(name: str) -> None:
     """Policies declared blind use nothing of the outputs; all others use their predictions."""
     outputs = (9, 1, 7, 2, 5, 3, 8, 4, 6, 2, 1, 9)
     instance = instance_of(26, *((i // 3, 1 + i % 4, o) for i, o in enumerate(outputs)))
-    stated: list[tuple[str, Values]] = [
-        ("exact", {}),
-        ("interval", {"low": 1, "high": 9}),
-        ("bins", {"width": 4}),
-    ]
-    schedules = [
-        run_policy(
-            policies()[name],
-            instance,
-            RunSetting(prediction=PREDICTIONS[model], prediction_values=values),
-        )
-        for model, values in stated
-    ]
+    stated: dict[str, Values] = {"exact": {}, "interval": {"low": 1, "high": 9}}
+    stated["bins"] = {"width": 4}
+    told = [RunSetting(None, PREDICTIONS[model], values) for model, values in stated.items()]
+    schedules = [run_policy(policies()[name], instance, each) for each in told]
     different = {(each.starts, each.attempts) for each in schedules}
     assert (len(different) == 1) == policies()[name].blind
 

@@ -25,11 +25,11 @@ from tests.oracles.draws import instance_of
 from tests.oracles.real_time import Literal, UndecidedError, in_real_time
 from tests.oracles.real_time_serving import (
     CannotServeError,
+    TooLongError,
     alpha_beta_stalling,
     sglang_in_chunks,
     vllm_in_chunks,
 )
-from tests.oracles.real_time_serving import TooLongError as GivenUpError
 from tests.tiers import a_few
 
 #: Seeds of every policy, of which the first are quick; fewer where the transcription goes through
@@ -42,19 +42,12 @@ ONLINE = sorted(
     n for n, p in policies().items() if not isinstance(p, AdvisedPolicy) and n != "local-search"
 )
 #: Whole seconds, so that requests arrive at the ends of rounds; halves; and nothing round.
-MODELS = tuple(
-    map(
-        parse_batch_time,
-        (
-            "unit",
-            "affine(1000,500)",
-            "linear(base=700,prefill=100,square=25,decode=50,read=12.5)",
-            "linear(base=0.000123,prefill=1.7,square=0.31,decode=0.000001,read=3.3)",
-            "linear()",
-            "llama2-70b-2xa100(scale=10)",
-        ),
-    )
-)
+MODELS = [
+    *map(parse_batch_time, ("unit", "affine(1000,500)")),
+    parse_batch_time("linear(base=700,prefill=100,square=25,decode=50,read=12.5)"),
+    parse_batch_time("linear(base=0.000123,prefill=1.7,square=0.31,decode=0.000001,read=3.3)"),
+    *map(parse_batch_time, ("linear()", "llama2-70b-2xa100(scale=10)")),
+]
 #: Decided by little sums of work, so more of them are drawn.
 PREEMPTIVE = ("srpt", "srpt-predicted", "las")
 #: With other values they mostly loop for ever here.
@@ -161,7 +154,7 @@ def _against(
         with pytest.raises(NotApplicableError):
             run_policy(policies()[name], instance, setting)
         return None
-    except GivenUpError:
+    except TooLongError:
         return None
     schedule = run_policy(policies()[name], instance, setting)
     assert_equal(instance, schedule, expected)
@@ -258,21 +251,14 @@ def test_stalling_equals_its_transcription() -> None:
     for seed in range(SERVING_CASES):
         rng = np.random.default_rng([13, seed])
         values = values_for("alpha-beta", rng)
-        found = _against(
-            "alpha-beta",
-            values | {"stall": "yes"},
-            seed,
-            alpha_beta_stalling,
-            draw=policy_generator(seed).random,
-            **{key: value for key, value in values.items() if key != "stall"},
-        )
+        stall, draw = values | {"stall": "yes"}, policy_generator(seed).random
+        given = {key: values[key] for key in ("alpha", "beta")}
+        found = _against("alpha-beta", stall, seed, alpha_beta_stalling, draw=draw, **given)
         if found is None:
             continue
-        clear = run_policy(
-            policies()["alpha-beta"],
-            drawn(seed)[0],
-            RunSetting(values=values, seed=seed, batch_time=drawn(seed)[1]),
-        )
+        instance, batch_time, _ = drawn(seed)
+        setting = RunSetting(values=values, seed=seed, batch_time=batch_time)
+        clear = run_policy(policies()["alpha-beta"], instance, setting)
         stalled += clear.clock != found[0].clock
     assert stalled > 20, stalled
 

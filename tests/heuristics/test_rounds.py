@@ -1,6 +1,7 @@
 """The driver: the order of a round, bad rules, endless loops, clocks."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -81,21 +82,13 @@ def run_fake(
     requests: list[tuple[float, int, int]],
     memory: int = 10,
     batch_time: BatchTime | None = None,
-    keeps_tokens: bool = False,
+    **more: Any,
 ) -> RoundTrace:
     """Drive rules over (arrival, prompt, output) of each request, arrivals in rounds or seconds."""
     arrivals, prompts, outputs = zip(*requests, strict=True)
     ticks = 1 if batch_time is None else NANOSECONDS
-    return drive(
-        "fake",
-        rules,
-        [round(arrival * ticks) for arrival in arrivals],
-        prompts,
-        outputs,
-        memory,
-        batch_time=batch_time,
-        keeps_tokens=keeps_tokens,
-    )
+    times = [round(arrival * ticks) for arrival in arrivals]
+    return drive("fake", rules, times, prompts, outputs, memory, batch_time=batch_time, **more)
 
 
 def seconds(times: list[int]) -> list[float]:

@@ -137,9 +137,9 @@ def test_shares_of_long_requests_are_compared_exactly() -> None:
 @pytest.mark.parametrize("name", ["sorted-f-dp", "sorted-f-exact"])
 def test_tables_that_would_not_fit_are_refused(name: str) -> None:
     """A memory of 10^9 tokens would need tables of gigabytes: refused in one line."""
-    requests = tuple(Request(i, 0, 10**8, 10**8) for i in range(20))
+    instance = instance_of(10**9, *[(0, 10**8, 10**8)] * 20)
     with pytest.raises(NotApplicableError, match="cells") as refusal:
-        run_policy(policies()[name], Instance("large", 10**9, requests))
+        run_policy(policies()[name], instance)
     assert "\n" not in str(refusal.value)
 
 

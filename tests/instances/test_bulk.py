@@ -1,19 +1,16 @@
 """Large instances: requests built by columns, and the hash in batches."""
 
-import hashlib
 import json
 import pickle
 import random
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from hypothesis import given
 
 from instances import Instance, Request
 from instances.bulk_requests import build_requests, instance_columns, restore_instance
-from tests.instances.test_files import any_instance
+from tests.instances.test_files import canonical_hash
 
 
 @pytest.mark.parametrize(
@@ -29,7 +26,7 @@ def test_a_large_instance_comes_back(predicted: Callable[[int], bool]) -> None:
     instance = Instance("many", 100, requests)
     again = restore_instance(json.loads(json.dumps(instance_columns(instance))))
     assert again == instance
-    assert again.sha256 == instance.sha256 == _canonical_hash(instance)
+    assert again.sha256 == instance.sha256 == canonical_hash(instance)
 
 
 def test_requests_built_in_bulk_are_requests() -> None:
@@ -41,15 +38,3 @@ def test_requests_built_in_bulk_are_requests() -> None:
     assert replace(built, output=4) == replace(expected, output=4)
     with pytest.raises(AttributeError):
         built.output = 4  # type: ignore[misc]
-
-
-@given(instance=any_instance())
-def test_the_hash_is_that_of_the_canonical_text(instance: Instance) -> None:
-    """The text that is hashed equals, byte for byte, JSON with sorted keys and no spaces."""
-    assert instance.sha256 == _canonical_hash(instance)
-
-
-def _canonical_hash(instance: Instance) -> str:
-    document: dict[str, Any] = instance.memory_and_requests()
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()

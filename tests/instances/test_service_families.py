@@ -11,40 +11,30 @@ from numpy.typing import NDArray
 from scipy.stats import gamma, lognorm, norm
 
 from instances.families import families
-from instances.families.fitted_lengths import (
-    CHAT_OUTPUT,
-    CHAT_PROMPT,
-    LOGNORMAL_OUTPUT,
-    LOGNORMAL_PROMPT,
-    LONGEST,
-    SUMMARY_OUTPUT,
-    SUMMARY_PROMPT,
-    Gamma,
-    Length,
-    Normal,
-)
+from instances.families import fitted_lengths as fit
 from instances.families.worst_mix import apportioned, worst_mix
 from tests.heuristics.contract import run
 from tests.oracles.lemma_2 import lemma_2
 
+LOGNORMAL = "mix80-20-lognormal"
 Cdf = Callable[[NDArray[np.floating[Any]]], NDArray[np.float64]]
 ARRIVING = sorted(
     name for name, each in families().items() if "cv" in each.generate.__annotations__
 )
 
 
-def shares_of(law: Length) -> NDArray[np.float64]:
+def shares_of(law: fit.Length) -> NDArray[np.float64]:
     """Return the probability of each length from 1 on: rounded, and what is outside at the ends."""
-    longest = law.longest if isinstance(law, Gamma) else LONGEST
+    longest = law.longest if isinstance(law, fit.Gamma) else fit.LONGEST
     ends = _cdf(law)(np.arange(1, longest + 1) + 0.5)
     ends[-1] = 1
     return np.diff(ends, prepend=0)
 
 
-def _cdf(law: Length) -> Cdf:
-    if isinstance(law, Gamma):
+def _cdf(law: fit.Length) -> Cdf:
+    if isinstance(law, fit.Gamma):
         return gamma(law.shape, scale=law.scale).cdf  # type: ignore[no-any-return]
-    if isinstance(law, Normal):
+    if isinstance(law, fit.Normal):
         return norm(law.mean, law.deviation).cdf  # type: ignore[no-any-return]
     deviation = math.sqrt(2 * math.log(law.mean / law.median))
     return lognorm(deviation, scale=law.median).cdf  # type: ignore[no-any-return]
@@ -58,7 +48,7 @@ def moments(shares: NDArray[np.float64]) -> tuple[float, float, int]:
     return mean, float(shares @ lengths**2 - mean**2), median
 
 
-def mixed(chat: Length, summary: Length) -> NDArray[np.float64]:
+def mixed(chat: fit.Length, summary: fit.Length) -> NDArray[np.float64]:
     shares = 0.2 * shares_of(summary)
     share = shares_of(chat)
     shares[: len(share)] += 0.8 * share
@@ -68,14 +58,14 @@ def mixed(chat: Length, summary: Length) -> NDArray[np.float64]:
 @pytest.mark.parametrize(
     ("shares", "family", "stated"),
     [
-        (shares_of(CHAT_PROMPT), "chat", ("40.9", "4,621", "12")),
-        (shares_of(CHAT_OUTPUT), "chat", ("84.9", "9,638", "51")),
-        (shares_of(SUMMARY_PROMPT), "summarize", ("2,531", "", "2,546")),
-        (shares_of(SUMMARY_OUTPUT), "summarize", ("293", "", "161")),
-        (mixed(CHAT_PROMPT, SUMMARY_PROMPT), "mix80-20", ("539.0", "", "25")),
-        (mixed(CHAT_OUTPUT, SUMMARY_OUTPUT), "mix80-20", ("126.5", "", "")),
-        (mixed(LOGNORMAL_PROMPT, SUMMARY_PROMPT), "mix80-20-lognormal", ("538.5", "", "18")),
-        (mixed(LOGNORMAL_OUTPUT, SUMMARY_OUTPUT), "mix80-20-lognormal", ("126.8", "", "")),
+        (shares_of(fit.CHAT_PROMPT), "chat", ("40.9", "4,621", "12")),
+        (shares_of(fit.CHAT_OUTPUT), "chat", ("84.9", "9,638", "51")),
+        (shares_of(fit.SUMMARY_PROMPT), "summarize", ("2,531", "", "2,546")),
+        (shares_of(fit.SUMMARY_OUTPUT), "summarize", ("293", "", "161")),
+        (mixed(fit.CHAT_PROMPT, fit.SUMMARY_PROMPT), "mix80-20", ("539.0", "", "25")),
+        (mixed(fit.CHAT_OUTPUT, fit.SUMMARY_OUTPUT), "mix80-20", ("126.5", "", "")),
+        (mixed(fit.LOGNORMAL_PROMPT, fit.SUMMARY_PROMPT), LOGNORMAL, ("538.5", "", "18")),
+        (mixed(fit.LOGNORMAL_OUTPUT, fit.SUMMARY_OUTPUT), LOGNORMAL, ("126.8", "", "")),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -93,9 +83,9 @@ def test_the_docstring_tells_the_moments(
 
 
 @pytest.mark.parametrize(
-    ("law", "mean", "variance"), [(CHAT_PROMPT, 41, 4961), (CHAT_OUTPUT, 85, 9702)]
+    ("law", "mean", "variance"), [(fit.CHAT_PROMPT, 41, 4961), (fit.CHAT_OUTPUT, 85, 9702)]
 )
-def test_chat_has_the_published_moments(law: Gamma, mean: float, variance: float) -> None:
+def test_chat_has_the_published_moments(law: fit.Gamma, mean: float, variance: float) -> None:
     """chen2025 section 6: the gamma law to 1 %, and with its tail cut the variance to 7 %."""
     assert law.shape * law.scale == pytest.approx(mean, rel=0.01)
     assert law.shape * law.scale**2 == pytest.approx(variance, rel=0.01)
@@ -107,12 +97,12 @@ def test_chat_has_the_published_moments(law: Gamma, mean: float, variance: float
 @pytest.mark.parametrize(
     ("name", "prompt", "output"),
     [
-        ("chat", CHAT_PROMPT, CHAT_OUTPUT),
-        ("chat-lognormal", LOGNORMAL_PROMPT, LOGNORMAL_OUTPUT),
-        ("summarize", SUMMARY_PROMPT, SUMMARY_OUTPUT),
+        ("chat", fit.CHAT_PROMPT, fit.CHAT_OUTPUT),
+        ("chat-lognormal", fit.LOGNORMAL_PROMPT, fit.LOGNORMAL_OUTPUT),
+        ("summarize", fit.SUMMARY_PROMPT, fit.SUMMARY_OUTPUT),
     ],
 )
-def test_draws_follow_the_law(name: str, prompt: Length, output: Length) -> None:
+def test_draws_follow_the_law(name: str, prompt: fit.Length, output: fit.Length) -> None:
     """20,000 draws: no share of lengths up to any is further off than 2.2 / √n (Kolmogorov)."""
     # Under the law that is exceeded once in 8,000 times: 2·exp(−2·2.2²).
     instance = families()[name].generate(seed=0, n=20_000)

@@ -22,11 +22,10 @@ Numbers = Sequence[int]
 
 def least_proved(
     instance: Instance, prices: Numbers, unit: int, multipliers: Numbers, strict: Numbers
-) -> tuple[int, list[int]]:
+) -> int:
     """Return the largest value that a sweep under prices on memory proves, at least 0.
 
-    That is the least path from after the last completion to time 0, in rounds, rounded up; with
-    how many of each kind complete on it.
+    That is the least path from after the last completion to time 0, in rounds, rounded up.
     """
     number = Counter((int(r.arrival), r.prompt, r.output) for r in instance.requests)
     kinds = sorted(number)
@@ -85,18 +84,14 @@ def least_proved(
 
     worth = sum(price(t) * most_tokens() for t in range(last + 1))
     total = sum(n * m for n, m in zip(counts, least, strict=True)) - worth
-    level: dict[Base, tuple[int, Base]] = {(): (0, ())}
+    level: dict[Base, int] = {(): 0}
     for t in range(last, 0, -1):
-        before: dict[Base, tuple[int, Base]] = {}
-        for base, (label, done) in level.items():
+        before: dict[Base, int] = {}
+        for base, label in level.items():
             for runs, paid in completing(base, t, 0, counts[0]):
                 lost = label + paid + price(t) * most_tokens() - pays(runs, t)
                 younger = tuple(sorted((g, age - 1) for g, age in runs if age > 1))
-                if younger not in before or lost < before[younger][0]:
-                    before[younger] = (lost, (*done, *runs[len(base) :]))
+                before[younger] = min(lost, before.get(younger, lost))
         level = before
-    least_path, done = level[()]
     extra = sum(n * v for n, v in zip(counts, multipliers, strict=True))
-    completed = Counter(g for g, _ in done)
-    value = max(0, -(-(total + least_path - extra) // unit))
-    return value, [completed[g] for g in range(len(kinds))]
+    return max(0, -(-(total + level[()] - extra) // unit))

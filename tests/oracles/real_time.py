@@ -18,6 +18,10 @@ from dataclasses import dataclass, replace
 from instances import Instance
 from schedules import Schedule
 
+Times = Sequence[int]
+Numbers = tuple[int, ...]
+Transcription = Callable[[Instance], Schedule]
+
 
 @dataclass
 class Literal:
@@ -30,7 +34,7 @@ class Literal:
     completions: list[int]
     chunks: list[list[list[int]]]
 
-    def tel(self, arrivals: Sequence[int]) -> int:
+    def tel(self, arrivals: Times) -> int:
         """Return the total latency (ns)."""
         return sum(self.completions) - sum(arrivals)
 
@@ -39,9 +43,7 @@ class UndecidedError(Exception):
     """No guess has come back."""
 
 
-def duration(
-    coefficients: tuple[int, ...], prefills: list[tuple[int, int]], reads: list[int]
-) -> int:
+def duration(coefficients: Numbers, prefills: list[tuple[int, int]], reads: list[int]) -> int:
     """Return how long a round takes (ns); coefficients are those of a batch time.
 
     Prefills are (tokens computed before, tokens of this round) of each request that prefills; reads
@@ -55,10 +57,7 @@ def duration(
 
 
 def in_real_time(
-    instance: Instance,
-    arrivals: Sequence[int],
-    coefficients: tuple[int, ...],
-    transcription: Callable[[Instance], Schedule],
+    instance: Instance, arrivals: Times, coefficients: Numbers, transcription: Transcription
 ) -> Literal:
     """Return what a transcription in unit rounds does of requests in order of their arrivals."""
     n = len(instance)
@@ -82,11 +81,7 @@ class _Clock:
     """The rounds of a schedule in unit rounds, one after the other."""
 
     def __init__(
-        self,
-        instance: Instance,
-        schedule: Schedule,
-        arrivals: Sequence[int],
-        coefficients: tuple[int, ...],
+        self, instance: Instance, schedule: Schedule, arrivals: Times, coefficients: Numbers
     ) -> None:
         self.instance, self.schedule = instance, schedule
         self.arrivals, self.coefficients = arrivals, coefficients

@@ -65,11 +65,7 @@ def least_total_latency(
 
 
 def best_goodput(
-    requests: Requests,
-    memory: int,
-    coefficients: Coefficients,
-    limits: Limits,
-    moves: Moves | None = None,
+    requests: Requests, memory: int, coefficients: Coefficients, limits: Limits, moves: Moves
 ) -> tuple[int, Fraction]:
     """Return the most requests that keep all limits, and the most a nanosecond.
 
@@ -77,7 +73,7 @@ def best_goodput(
     """
     found = []
     for per_time in (False, True):
-        search = _BestGoodput(requests, memory, coefficients, moves or Moves())
+        search = _BestGoodput(requests, memory, coefficients, moves)
         search.limits, search.per_time = limits, per_time
         search.best_value = Fraction(0)
         search.run()
@@ -129,16 +125,13 @@ class _Search:
     def _batches(self, now: int, state: tuple[_At | None, ...]) -> Iterator[tuple[_Choice, ...]]:
         """Yield what all requests may be at the end of a round."""
         choices: list[list[_Choice]] = [
-            list(self._choices(at, now, *request)) if at is not None else [(None, None, 0)]
+            list(self._choices(at, now, *request[:2])) if at is not None else [(None, None, 0)]
             for at, request in zip(state, self.requests, strict=True)
         ]
         return product(*choices)
 
-    def _choices(
-        self, at: _At, now: int, arrival: int, prompt: int, output: int
-    ) -> Iterator[_Choice]:
+    def _choices(self, at: _At, now: int, arrival: int, prompt: int) -> Iterator[_Choice]:
         """Yield what a request may be at the end of a round, what it does, and its evictions."""
-        del output
         if arrival > now:
             yield at, None, 0
             return

@@ -4,12 +4,14 @@ Written from the docstrings of ``vllm-v1``, ``sglang-ratio`` and ``alpha-beta`` 
 fractions; nothing of the policies or the simulator is used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 from instances import Instance
+from tests.oracles.engines.sglang_ratio import Draw, Ratio
 from tests.oracles.real_time import Literal, duration
 
 #: Decisions after which a run that clears at random is given up.
@@ -224,73 +226,34 @@ class _Vllm(Serving):
 
 
 def vllm_in_chunks(
-    instance: Instance,
-    arrivals: Sequence[int],
-    coefficients: tuple[int, ...],
-    *,
-    block: int,
-    budget: int,
-    running: int,
-    watermark: float,
-    accounting: str,
-    victim: str,
+    *run: Any, block: int, budget: int, running: int, watermark: float, accounting: str, victim: str
 ) -> Literal:
     """Serve running requests in order, then the head of the queue, cut at the budget."""
-    worker = _Vllm(instance, arrivals, coefficients)
+    worker = _Vllm(*run)
     worker.victim = victim
     engine = accounting != "tokens"
     for job in worker.jobs:
         job.ahead = 0 if engine and job.prompt else 1
-    worker.blocks = instance.memory // block - engine
+    worker.blocks = worker.memory // block - engine
     worker.block, worker.budget, worker.most_running = block, budget, running
-    worker.reserve = floor(Fraction(str(watermark)) * (instance.memory // block))
+    worker.reserve = floor(Fraction(str(watermark)) * (worker.memory // block))
     return worker.serve()
 
 
-class _Sglang(Serving):
-    max_new: Sequence[int]
-    order: str
+class _Sglang(Ratio, Serving):
     most: int
-    draw: Callable[[], float]
-
-    def begin(self, conservativeness: float) -> None:
-        self.first = min(Fraction(7, 10) * Fraction(str(conservativeness)), Fraction(1))
-        self.last = Fraction(14, 100) * self.first
-        self.step = (self.first - self.last) / 600
-        self.ratio = self.first
-        self.full = False
-        self.draws: dict[int, float] = {}
-        self.prefilled = 0
-        self.stamps: dict[int, int] = {}
-
-    def arrive(self, job: Job) -> None:
-        self.draws[job.position] = self.draw() if self.order == "random" else 0.0
-        self.stamps[job.position] = self.prefilled
-        self.queue.append(job)
-
-    def completed(self) -> None:
-        self.full = False
 
     def idle(self) -> None:
         self.ratio = self.first
 
     def in_order(self) -> list[Job]:
-        keys: dict[str, Callable[[Job], float]] = {
-            "fcfs": lambda job: self.draws[job.position],
-            "lof": lambda job: -self.max_new[job.position],
-            "shortest-prefill-first": lambda job: max(1, job.prompt + job.made),
-            "random": lambda job: self.draws[job.position],
-        }
         if self.order == "hrrn":
             waited = {job: self.prefilled - self.stamps[job.position] for job in self.queue}
             return sorted(
                 self.queue,
                 key=lambda x: (x.prompt > 0, -Fraction(waited[x], x.prompt or 1), str(x.position)),
             )
-        return sorted(self.queue, key=keys[self.order])
-
-    def to_come(self, job: Job) -> int:
-        return min(self.max_new[job.position] - job.made, 4096)
+        return sorted(self.queue, key=self.keys())
 
     def decide(self) -> bool:
         left = self.most
@@ -372,20 +335,12 @@ class _Sglang(Serving):
 
 
 def sglang_in_chunks(
-    instance: Instance,
-    arrivals: Sequence[int],
-    coefficients: tuple[int, ...],
-    *,
-    upper: Sequence[int],
-    order: str,
-    conservativeness: float,
-    chunk: int,
-    draw: Callable[[], float],
+    *run: Any, upper: Sequence[int], order: str, conservativeness: float, chunk: int, draw: Draw
 ) -> Literal:
     """Reserve a falling share of the tokens to come; prefill at most ``chunk`` tokens a round."""
-    worker = _Sglang(instance, arrivals, coefficients)
-    worker.max_new, worker.order, worker.most, worker.draw = upper, order, chunk, draw
-    worker.begin(conservativeness)
+    worker = _Sglang(*run)
+    worker.most = chunk
+    worker.begin(upper, order, conservativeness, draw)
     return worker.serve()
 
 
@@ -393,7 +348,7 @@ class _Stalling(Serving):
     keeps_tokens = False
     limit: int
     beta: float
-    draw: Callable[[], float]
+    draw: Draw
 
     def decide(self) -> bool:
         if sum(job.held_next for job in self.running) > self.memory:
@@ -413,17 +368,9 @@ class _Stalling(Serving):
         return True
 
 
-def alpha_beta_stalling(
-    instance: Instance,
-    arrivals: Sequence[int],
-    coefficients: tuple[int, ...],
-    *,
-    alpha: float,
-    beta: float,
-    draw: Callable[[], float],
-) -> Literal:
+def alpha_beta_stalling(*run: Any, alpha: float, beta: float, draw: Draw) -> Literal:
     """Draw once for each active request; a round passes while the rest does not fit."""
-    worker = _Stalling(instance, arrivals, coefficients)
-    worker.limit = floor((1 - Fraction(str(alpha))) * instance.memory)
+    worker = _Stalling(*run)
+    worker.limit = floor((1 - Fraction(str(alpha))) * worker.memory)
     worker.beta, worker.draw = beta, draw
     return worker.serve()

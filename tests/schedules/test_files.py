@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances import Instance, Request
@@ -18,15 +18,13 @@ from kvopt.runs.state import RunState
 from schedules import Schedule, ScheduleFileError, make_schedule, read_schedule, write_schedule
 from schedules.check import check_schedule
 from schedules.schedule_files import parse_schedule, schedule_document, schedule_schema
+from tests.instances.test_files import IN_TMP, line
 
 PAIR = Instance(name="pair", memory=8, requests=(Request(0, 0, 2, 3), Request(1, 0, 1, 2)))
 _TRIED: dict[str, Any] = {"lower_bound": 6, "attempts": [[], [(0, 1), (3, 1)]]}
 _MADE = {"seed": 0, "nested": {"list": [1, 2.5, None]}}
 FULL = make_schedule(PAIR, [0, 5], "test", provenance=_MADE, **_TRIED)
 
-line = st.text(
-    st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\u2028\u2029"), max_size=40
-)
 SHORT = st.text(max_size=5)
 rounds = st.integers(0, 10**15)
 attempts_of_one = st.lists(st.tuples(rounds, st.integers(1, 10**9)), max_size=3).map(tuple)
@@ -44,7 +42,7 @@ schedules = st.builds(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@IN_TMP
 @given(schedule=schedules)
 def test_what_is_written_is_read_again(tmp_path: Path, schedule: Schedule) -> None:
     """Reading what was written gives the same schedule, and its JSON Schema accepts the file."""
@@ -111,9 +109,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
-@settings(
-    max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@settings(IN_TMP, max_examples=100)
 @given(data=st.data())
 def test_any_mutation_is_read_and_judged_or_refused_in_one_line(
     tmp_path: Path, data: st.DataObject

@@ -6,7 +6,6 @@ import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pytest
 
@@ -117,22 +116,6 @@ def test_columns_over_seconds_show_the_most_of_their_rounds() -> None:
     assert figure.axes[1].get_xlabel() == stack.label
     above, below = pair_picture(instance, schedule, schedule).axes
     assert (above.get_xlim(), below.get_xlabel()) == ((0, 8), stack.label)
-
-
-def test_the_same_schedule_gives_the_same_file(tmp_path: Path) -> None:
-    """No date, random id or version enters the file, so a report can be compared with another."""
-    for suffix in ("png", "svg"):
-        first, second = tmp_path / f"first.{suffix}", tmp_path / f"second.{suffix}"
-        save_picture(picture_of(*a_schedule(12)), first)
-        save_picture(picture_of(*a_schedule(12)), second)
-        assert first.read_bytes() == second.read_bytes()
-
-
-def test_drawing_leaves_the_settings_of_matplotlib_alone(tmp_path: Path) -> None:
-    """The caller's own plots look the same before and after."""
-    before = dict(matplotlib.rcParams)
-    save_picture(picture_of(*a_schedule(5)), tmp_path / "picture.png")
-    assert dict(matplotlib.rcParams) == before
 
 
 def test_resampling_keeps_the_peak_of_every_column() -> None:

@@ -1,6 +1,7 @@
 """The one answer for who serves: who is compared with whom, and by what share."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -34,20 +35,11 @@ def _outcomes(tels: dict[str, int], ticks: int) -> list[MethodTotal]:
 
 
 def _answer(
-    tels: dict[str, int],
-    bound: int | None = 87_005,
-    unit: TimeUnit = SECONDS,
-    *,
-    covers_kept: bool = True,
+    tels: dict[str, int], bound: int | None = 87_005, unit: TimeUnit = SECONDS, **more: Any
 ) -> Answer:
     ticks = unit.ticks // 1000 or 1
-    found = make_answer(
-        _outcomes(tels, ticks),
-        bound=None if bound is None else bound * ticks,
-        covers_kept=covers_kept,
-        requests=10,
-        unit=unit,
-    )
+    least = None if bound is None else bound * ticks
+    found = IN_ROUNDS(_outcomes(tels, ticks), bound=least, unit=unit, **more)
     assert found is not None
     return found
 

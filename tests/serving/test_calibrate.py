@@ -8,10 +8,10 @@ import pytest
 
 from instances import Instance
 from instances.batch_time import BatchTime, parse_batch_time
-from instances.instance import Request
 from kvopt.methods.grammar import read_method
 from serving.calibration import simulate
 from serving.commands.calibrate import main
+from tests.oracles.draws import instance_of
 
 POLICY = "vllm-v1(block=16,budget=256,running=8)"
 BATCH_TIME = "linear(base=20,prefill=0.1,square=0.0001,decode=0.5,read=0.001)"
@@ -19,10 +19,8 @@ BATCH_TIME = "linear(base=20,prefill=0.1,square=0.0001,decode=0.5,read=0.001)"
 
 def drawn(n: int) -> Instance:
     """Return requests that are soon more than run at a time, lengths mixed by a fixed rule."""
-    requests = tuple(
-        Request(i, i // 3 / 4 + i % 3 / 32, 20 + i * 53 % 190, 2 + i * 29 % 60) for i in range(n)
-    )
-    return Instance("drawn", 1600, requests, time_unit="second")
+    rows = ((i // 3 / 4 + i % 3 / 32, 20 + i * 53 % 190, 2 + i * 29 % 60) for i in range(n))
+    return instance_of(1600, *rows, time_unit="second")
 
 
 def measured(tmp_path: Path, instance: Instance, scale: float = 1.0) -> Path:
@@ -31,13 +29,9 @@ def measured(tmp_path: Path, instance: Instance, scale: float = 1.0) -> Path:
     assert call is not None
     found = simulate(instance, call, parse_batch_time(BATCH_TIME))
     lines = []
-    for request, arrival, first, last in zip(
-        instance.requests,
-        found.arrivals.tolist(),
-        found.first_tokens.tolist(),
-        found.completions.tolist(),
-        strict=True,
-    ):
+    columns = (found.arrivals, found.first_tokens, found.completions)
+    rows = zip(instance.requests, *(each.tolist() for each in columns), strict=True)
+    for request, arrival, first, last in rows:
         if request.id % 2:  # a run in which every second request is slower
             last = first + round((last - first) * scale)
         record = {"input_toks": request.prompt, "output_toks": request.output}

@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from serving.commands import capacity_command as command
 from serving.slo import Slo, read_slo
 from serving.sustained_runs import steadiness
 from tests.kvopt.conftest import Refused
+from tests.oracles.draws import instance_of
 
 
 @given(st.floats(LOWEST, HIGHEST * 0.999), st.floats(LOWEST, HIGHEST), st.floats(0.01, 0.5))
@@ -52,10 +52,10 @@ def test_the_stability_rate_by_hand() -> None:
     assert str(stability_rate(longer, model)) == "M / (b E[g]) = 4 / (0.3 s * 3) = 4.444 a second"
     assert found.error == 0.0
     # Works 1 and 3: deviation 1, mean 2; two standard errors are 2 · 1 / 2 / √2.
-    uneven = replace(instance, memory=4, requests=(Request(0, 0, 1, 1), Request(1, 0, 3, 1)))
-    assert stability_rate(uneven, read_batch_time("linear(prefill=1)")).error == pytest.approx(
-        0.5**0.5
+    uneven = stability_rate(
+        instance_of(4, (0, 1, 1), (0, 3, 1)), read_batch_time("linear(prefill=1)")
     )
+    assert uneven.error == pytest.approx(0.5**0.5)
 
 
 def test_requests_arrive_again_and_again() -> None:
@@ -66,9 +66,8 @@ def test_requests_arrive_again_and_again() -> None:
     assert (np.diff(times, axis=0) == 1_500_000_000).all()
     plain = redraw_arrivals(instance, 2.0, seed=7).arrival_times
     assert times[0, 1] / times[0, 2] == pytest.approx(plain[1] / plain[2])
-    assert [(each.id, each.output) for each in drawn.requests] == [
-        (i, 1 + i % 3) for i in range(12)
-    ]
+    rows = [(each.id, each.output) for each in drawn.requests]
+    assert rows == [(i, 1 + i % 3) for i in range(12)]
 
 
 def test_the_command(
@@ -80,12 +79,9 @@ def test_the_command(
     def probe(rate: float, drawn: Instance, method: Method, *_: object) -> Probe:
         assert len(drawn) == 3 * 400
         share = 1.0 if rate <= most[method.text] or method.text == "svf" else 0.5
-        metrics: dict[str, float | None] = {
-            "throughput": rate,
-            "mean_ttft_ms": 30.0,
-            "p99_ttft_ms": 40.0,
-        }
-        metrics |= {"mean_tpot_ms": 5.0, "p99_tpot_ms": 6.0, "output_throughput": 1.0}
+        metrics: dict[str, float | None] = {"throughput": rate, "output_throughput": 1.0}
+        metrics |= {"mean_ttft_ms": 30.0, "p99_ttft_ms": 40.0}
+        metrics |= {"mean_tpot_ms": 5.0, "p99_tpot_ms": 6.0}
         return Probe(rate, share, rate <= most[method.text], 20.0, metrics=metrics)
 
     monkeypatch.setattr(module, "_probe", probe)
@@ -169,8 +165,7 @@ def test_no_policy_sustains_more_than_the_stability_rate(
     lengths: list[tuple[int, int]], policy: str, factor: float
 ) -> None:
     """Of these requests, which arrive again and again."""
-    requests = tuple(Request(i, 0, *each) for i, each in enumerate(lengths))
-    instance = Instance("drawn", 12, requests)
+    instance = instance_of(12, *((0, *each) for each in lengths))
     model = read_batch_time("linear(base=20,prefill=30,decode=5)")
     rate = stability_rate(instance, model).rate * factor
     drawn = repeat_requests(instance, rate, 3 * (400 // len(lengths)))

@@ -24,7 +24,7 @@ TRACE = "arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(
 
 
 def test_a_result_answers_with_those_that_ran_beside() -> None:
-    """Of an engine's schedule the policy that found it is named; without others nothing is said."""
+    """Without others nothing is said; who did not run to the end is named, and why."""
     timed = replace(SIX, time_unit="second")
     vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1(block=1)", "svf"))
     assert answer_of(svf) is None
@@ -36,19 +36,12 @@ def test_a_result_answers_with_those_that_ran_beside() -> None:
     assert answer.won == pytest.approx(max(0, 1 - svf.tel / vllm.tel))
     assert answer.rows()[-1][1] == "svf"
     assert dict(both.summary())["answer"].endswith(f":\n{answer}")
-
-
-def test_a_policy_that_the_time_was_too_short_for_is_named() -> None:
-    """Without vLLM's there is no answer, and the line says why; without another it says which."""
-    timed = replace(SIX, time_unit="second")
-    vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1(block=1)", "svf"))
     told = dict(replace(svf, unrun=("swf", "vllm-v1")).summary())
     assert told["answer"].endswith("not run to the end; see --time-limit, --policy vllm-v1")
-    told = dict(replace(svf, others=(vllm,), unrun=("las", "srpt")).summary())
+    told = dict(replace(both, unrun=("las", "srpt")).summary())
     assert "vllm-v1(block=1) *" in told["answer"]
-    assert (
-        told["not run"] == "las, srpt to the end, for the answer; see --time-limit, --policy NAME"
-    )
+    unrun = "las, srpt to the end, for the answer; see --time-limit, --policy NAME"
+    assert told["not run"] == unrun
 
 
 def test_what_runs_where_no_method_is_named() -> None:

@@ -45,11 +45,8 @@ def six(tmp_path: Path) -> Path:
 def test_the_arrivals_of_all_rates_are_the_same_scaled() -> None:
     """At twice the rate every request arrives in half the time, to the nanosecond of rounding."""
     slow, fast = redraw_arrivals(SIX, 2.0, seed=7), redraw_arrivals(SIX, 4.0, seed=7)
-    assert (slow.time_unit, slow.name, fast.name) == (
-        "second",
-        "six_rate2_seed7",
-        "six_rate4_seed7",
-    )
+    assert (slow.name, fast.name) == ("six_rate2_seed7", "six_rate4_seed7")
+    assert slow.time_unit == "second"
     times = zip(slow.arrival_times.tolist(), fast.arrival_times.tolist(), strict=True)
     assert all(abs(late - 2 * early) <= 1 for late, early in times)
     assert slow.arrival_times.tolist() != redraw_arrivals(SIX, 2.0, seed=8).arrival_times.tolist()
@@ -179,9 +176,8 @@ def test_a_family_is_drawn_at_a_rate(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_one_request_is_the_same_at_every_rate(tmp_path: Path) -> None:
     """It arrives at 0 at each rate; the lines stand in the order of the rates."""
     one = replace(SIX, requests=SIX.requests[:1])
-    table, *_ = rate_sweep(
-        one, (1.0, 3.0), [read_method("mc-sf")], WISHES, store=tmp_path / "runs.sqlite"
-    )
+    asked = (one, (1.0, 3.0), [read_method("mc-sf")], WISHES)
+    table, *_ = rate_sweep(*asked, store=tmp_path / "runs.sqlite")
     assert table["rate"].tolist() == [1.0, 1.0, 3.0, 3.0]
     assert table["method"].tolist() == 2 * table["method"].tolist()[:2]
     assert table["tel_s"].tolist() == [0.12] * 4

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 import kvopt
-from instances import Instance, Request, write_instance
+from instances import write_instance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.solve import main as solve
 from kvopt.methods.grammar import read_method
@@ -27,18 +28,15 @@ from serving.commands.rates_command import main as rates
 from serving.metrics import METRICS
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import summary_of
+from tests.oracles.draws import instance_of
 from tests.serving.traces.test_results import folder
 
 pytestmark = pytest.mark.usefixtures("quick_bounds")
 
 BATCH = "affine(base=100,token=10)"
-FOUR = Instance(
-    "four",
-    5,
-    (Request(0, 0, 1, 1), Request(1, 0.05, 1, 1), Request(2, 0.1, 1, 3), Request(3, 0.25, 1, 3)),
-    family="hand",
-    time_unit="second",
-)
+in_seconds = partial(instance_of, time_unit="second")
+ROWS = ((0, 1, 1), (0.05, 1, 1), (0.1, 1, 3), (0.25, 1, 3))
+FOUR = in_seconds(5, *ROWS, name="four", family="hand")
 #: Of svf.  Rounds end at 110 (the first request), 230 (prompts of the second and third), 340, 450
 #: (tokens of the third, with which the fourth does not fit), 560, 670 and 780 ms.
 LATENCIES_MS = (110, 230 - 50, 450 - 100, 780 - 250)
@@ -105,15 +103,11 @@ def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
     assert "[1 line](tables/runs-seconds.csv)" in files["README.md"]
     # The one batch time of all stands in the heading, not in each line.
     assert "In seconds under `affine(base=100,token=10)`" in files["README.md"]
-    assert "| 0.292 |" in _squeezed(files["tables/serving.md"])
+    assert "| 0.292 |" in " ".join(files["tables/serving.md"].split())
     # No run in rounds, so nothing of them.
     assert "tables/runs.csv" not in files["README.md"]
     assert "requests that run and wait" in files["instances/four.html"]
     assert "best schedule UB, seconds</th><td>1.170</td>" in files["instances/four.html"]
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())
 
 
 @pytest.mark.slow("walks")
@@ -135,16 +129,11 @@ def test_sweeps_resume(four: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_a_batch_time_is_part_of_a_key() -> None:
     """The hash is the same in seconds and in rounds."""
-    requests = (Request(0, 0, 1, 1),)
-    rounds = Instance("x", 5, requests)
-    seconds = Instance("x", 5, requests, time_unit="second")
+    rounds, seconds = instance_of(5, (0, 1, 1)), in_seconds(5, (0, 1, 1))
     assert rounds.sha256 == seconds.sha256
-    tasks = [
-        Task(rounds, "x", read_method("svf")),
-        Task(seconds, "x", read_method("svf"), batch_time="unit"),
-    ]
-    assert tasks[0].key != tasks[1].key
-    assert Task.from_line(tasks[1].to_line()) == tasks[1]
+    timed = Task(seconds, "x", read_method("svf"), batch_time="unit")
+    assert timed.key != Task(rounds, "x", read_method("svf")).key
+    assert Task.from_line(timed.to_line()) == timed
 
 
 def test_the_summary_is_in_seconds(four: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -374,8 +363,7 @@ def test_the_registry_takes_no_runs_in_seconds(tmp_path: Path, four: Path) -> No
 
 def test_rounds_beyond_what_was_measured_are_told() -> None:
     """A prompt of 5,000 tokens is more than the model has seen in a round, two of 10 are not."""
-    requests = (Request(0, 0, 5000, 3), Request(1, 0, 10, 3))
-    large = Instance("large", 10_000, requests, time_unit="second")
+    large = in_seconds(10_000, (0, 5000, 3), (0, 10, 3))
     (note,) = kvopt.run(large, "fcfs").notes
     assert note.startswith("1 of 3 rounds are larger than llama2-70b-2xa100 was measured for")
     assert "4,096 prompt tokens" in note
@@ -385,8 +373,7 @@ def test_rounds_beyond_what_was_measured_are_told() -> None:
 
 def test_what_is_left_where_tokens_are_kept() -> None:
     """Told where the bound covers it; with no time for prompts keeping them is cheaper than any."""
-    requests = tuple(Request(i, 0, 2, 6) for i in range(3))
-    tight = Instance("tight", 12, requests, time_unit="second")
+    tight = in_seconds(12, *[(0, 2, 6)] * 3)
     method = "vllm-v1(accounting=tokens)"
     covered = kvopt.run(tight, method, batch_time=BATCH)
     assert covered.schedule is not None
@@ -409,8 +396,7 @@ def test_what_is_left_where_tokens_are_kept() -> None:
 def _one(tmp_path: Path, arrival: float, prompt: int, output: int) -> str:
     """Return the path of an instance of one request and the largest memory."""
     path = tmp_path / "one.json"
-    request = Request(0, arrival, prompt, output)
-    write_instance(Instance("one", 10**9, (request,), time_unit="second"), path)
+    write_instance(in_seconds(10**9, (arrival, prompt, output)), path)
     return str(path)
 
 

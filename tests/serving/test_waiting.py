@@ -16,6 +16,7 @@ from serving.batch_time import read_batch_time
 from serving.best_bound import KnownBound
 from serving.rate_sweep import rate_sweep
 from serving.waiting_requests import no_request_waits
+from tests.oracles.draws import instance_of
 from tests.oracles.real_time_brute_force import Moves, least_total_latency
 
 #: Five requests of three rounds arrive together; their tokens are no more than 5 · (1 + 3) = 20.
@@ -75,8 +76,7 @@ def test_the_limit_that_binds_is_named(method: str, memory: int, said: str) -> N
 def test_the_bound_of_few_at_a_time_is_told_apart() -> None:
     """One of three may run at a time, the long prompt first: a note says what order leaves."""
     requests = [(0, 10, 3), (0, 1, 3), (0, 1, 3)]
-    three = tuple(Request(i, *each) for i, each in enumerate(requests))
-    instance = Instance("three", 200, three, time_unit="second")
+    instance = instance_of(200, *requests, time_unit="second")
     result = kvopt.solve(instance, batch_time=f"{BATCH} with running=1", time_limit=3)
     (note,) = (each for each in result.notes if "at most 1 requests" in each)
     form = r"below ([\d.]+) s a request: order saves at most [\d.]+ % of vllm-v1's ([\d.]+) s, "

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import exp, log
 from statistics import fmean
-from typing import Any
 
 from heuristics.reference.round_worker import Job
 from instances import Instance
 from schedules import Schedule
-from tests.oracles.engines.vllm_v1 import _Blocks
+from tests.oracles.engines.vllm_v1 import Engine, _Blocks
 
 
 def tie(
@@ -22,7 +21,7 @@ def tie(
     beta: float,
     gamma: float,
     tau: float,
-    engine: tuple[Any, ...],
+    engine: Engine,
 ) -> Schedule:
     """By mean and tail of the law, times a factor for the time that a request has waited."""
 
@@ -39,11 +38,7 @@ def tie(
 
 
 def gamma_boost(
-    instance: Instance,
-    arrived: Sequence[float],
-    gamma: float,
-    token: float,
-    engine: tuple[Any, ...],
+    instance: Instance, arrived: Sequence[float], gamma: float, token: float, engine: Engine
 ) -> Schedule:
     """By arrival less the boost of the prefill."""
 

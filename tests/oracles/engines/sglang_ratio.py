@@ -11,25 +11,24 @@ from heuristics.reference.round_worker import Job, Worker
 from instances import Instance
 from schedules import Schedule
 
+Draw = Callable[[], float]
+
 
 def sglang_ratio(
-    instance: Instance,
-    upper: Sequence[int],
-    order: str,
-    conservativeness: float,
-    draw: Callable[[], float],
+    instance: Instance, upper: Sequence[int], order: str, conservativeness: float, draw: Draw
 ) -> Schedule:
     """Reserves a falling share of the tokens to come; ``upper`` is each request's max_new."""
     return _Reserving(instance, upper, order, conservativeness, draw).serve("sglang-ratio")
 
 
-class _Reserving(Worker):
-    keeps_tokens = True
+class Ratio:
+    """The ratio, what is noted of who waits, and the keys of the orders, in rounds and seconds."""
+
+    queue: list[Any]
     max_new: Sequence[int]
 
-    def __init__(self, instance: Instance, *given: Any) -> None:
-        super().__init__(instance)
-        self.max_new, self.order, conservativeness, self.draw = given
+    def begin(self, upper: Sequence[int], order: str, conservativeness: float, draw: Draw) -> None:
+        self.max_new, self.order, self.draw = upper, order, draw
         self.first = min(Fraction(7, 10) * Fraction(str(conservativeness)), Fraction(1))
         self.last = Fraction(14, 100) * self.first
         self.step = (self.first - self.last) / 600
@@ -42,10 +41,31 @@ class _Reserving(Worker):
     def completed(self) -> None:
         self.full = False
 
-    def arrive(self, job: Job) -> None:
+    def arrive(self, job: Any) -> None:
         self.draws[job.position] = self.draw() if self.order == "random" else 0.0
         self.stamps[job.position] = self.prefilled
         self.queue.append(job)
+
+    def keys(self) -> Callable[[Any], float]:
+        keys: dict[str, Callable[[Any], float]] = {
+            "fcfs": lambda job: self.draws[job.position],
+            "lof": lambda job: -self.max_new[job.position],
+            "shortest-prefill-first": lambda job: max(1, job.prompt + job.made),
+            "random": lambda job: self.draws[job.position],
+        }
+        return keys[self.order]
+
+    def to_come(self, job: Any) -> int:
+        left: int = self.max_new[job.position] - job.made
+        return min(left, 4096)
+
+
+class _Reserving(Ratio, Worker):
+    keeps_tokens = True
+
+    def __init__(self, instance: Instance, *given: Any) -> None:
+        super().__init__(instance)
+        self.begin(*given)
 
     def start(self, job: Job) -> None:
         super().start(job)
@@ -61,16 +81,7 @@ class _Reserving(Worker):
             if len(self.queue) <= 128:
                 self.queue.sort(key=lambda job: self.place(job))
             return list(self.queue)
-        keys: dict[str, Callable[[Job], float]] = {
-            "fcfs": lambda job: self.draws[job.position],
-            "lof": lambda job: -self.max_new[job.position],
-            "shortest-prefill-first": lambda job: max(1, job.prompt + job.made),
-            "random": lambda job: self.draws[job.position],
-        }
-        return sorted(self.queue, key=keys[self.order])
-
-    def to_come(self, job: Job) -> int:
-        return min(self.max_new[job.position] - job.made, 4096)
+        return sorted(self.queue, key=self.keys())
 
     def evict(self) -> None:
         # Retract the fewest output tokens (ties: longest prompt, then last admitted).

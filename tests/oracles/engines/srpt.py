@@ -2,8 +2,7 @@
 
 The docstrings of the policies and of ``heuristics.preemptive_exchange`` say what these do.
 ``coefficients`` are those of a round's time in picoseconds: base, a token prefilled, a token
-prefilled squared, a decoding request, a token read; the default is a round in which nothing but the
-base counts.
+prefilled squared, a decoding request, a token read.
 """
 
 from collections.abc import Sequence
@@ -15,8 +14,6 @@ from instances import Instance
 from schedules import Schedule, make_schedule
 
 Coefficients = tuple[int, int, int, int, int]
-#: Coefficients of a unit round, in picoseconds as if it were a nanosecond.
-UNIT: Coefficients = (1000, 0, 0, 0, 0)
 
 
 def _work(
@@ -35,7 +32,7 @@ def _work(
     return total
 
 
-def swf(instance: Instance, coefficients: Coefficients = UNIT) -> Schedule:
+def swf(instance: Instance, coefficients: Coefficients) -> Schedule:
     """In ascending order of the machine time, the largest prefix that fits."""
     starts = in_order(
         instance, lambda r: _work(instance, coefficients, r.prompt, 0, r.output, True)
@@ -43,7 +40,7 @@ def swf(instance: Instance, coefficients: Coefficients = UNIT) -> Schedule:
     return make_schedule(instance, starts, "swf")
 
 
-def srpt(instance: Instance, factor: float, coefficients: Coefficients = UNIT) -> Schedule:
+def srpt(instance: Instance, factor: float, coefficients: Coefficients) -> Schedule:
     """By the work that is left."""
     outputs = [[request.output] * request.output for request in instance.requests]
     return _Preemptive(instance, outputs, factor, coefficients).serve("srpt")
@@ -53,13 +50,13 @@ def srpt_predicted(
     instance: Instance,
     estimates: Sequence[Sequence[int]],
     factor: float,
-    coefficients: Coefficients = UNIT,
+    coefficients: Coefficients,
 ) -> Schedule:
     """By the work that is left if each output is its estimate after the tokens made so far."""
     return _Preemptive(instance, estimates, factor, coefficients).serve("srpt-predicted")
 
 
-def las(instance: Instance, factor: float, coefficients: Coefficients = UNIT) -> Schedule:
+def las(instance: Instance, factor: float, coefficients: Coefficients) -> Schedule:
     """By the work that was done."""
     nothing = [[0] * request.output for request in instance.requests]
     return _Attained(instance, nothing, factor, coefficients).serve("las")

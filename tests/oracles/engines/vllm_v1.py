@@ -14,8 +14,11 @@ from heuristics.reference.round_worker import Job, Worker
 from instances import Instance
 from schedules import Schedule
 
+#: Block, budget and most that run, then watermark and accounting.
+Engine = tuple[Any, ...]
 
-def vllm_v1(instance: Instance, engine: tuple[Any, ...], victim: str) -> Schedule:
+
+def vllm_v1(instance: Instance, engine: Engine, victim: str) -> Schedule:
     """Serve running requests first, preempting a victim; then admit by prompt blocks only."""
     worker = _Blocks(instance, *engine)
     tokens: dict[str, Callable[[Job], int]] = {
@@ -26,9 +29,7 @@ def vllm_v1(instance: Instance, engine: tuple[Any, ...], victim: str) -> Schedul
     return replace(worker.serve("vllm-v1"), engine_accounting=worker.engine)
 
 
-def vllm_most_left(
-    instance: Instance, estimates: list[list[int]], engine: tuple[Any, ...]
-) -> Schedule:
+def vllm_most_left(instance: Instance, estimates: list[list[int]], engine: Engine) -> Schedule:
     """Serve as vllm-v1, and preempt the largest estimate less the tokens made."""
     worker = _Blocks(instance, *engine)
     worker.keeping = lambda job: job.made - estimates[job.position][job.made]
@@ -36,7 +37,7 @@ def vllm_most_left(
 
 
 def vllm_priority(
-    instance: Instance, estimates: list[list[int]], arrived: list[float], engine: tuple[Any, ...]
+    instance: Instance, estimates: list[list[int]], arrived: list[float], engine: Engine
 ) -> Schedule:
     """Serve by (estimate, arrival, position as a text), and preempt the largest of these."""
     worker = _ByPriority(instance, *engine)
@@ -45,14 +46,14 @@ def vllm_priority(
     return replace(worker.serve("vllm-priority"), engine_accounting=worker.engine)
 
 
-def ascend_srf(instance: Instance, threshold: int, engine: tuple[Any, ...]) -> Schedule:
+def ascend_srf(instance: Instance, threshold: int, engine: Engine) -> Schedule:
     """Serve as vllm-v1: preempted requests first, then short prompts, then the others."""
     worker = _ThreeLanes(instance, *engine)
     worker.threshold = threshold
     return replace(worker.serve("ascend-srf"), engine_accounting=worker.engine)
 
 
-def ascend_lpt(instance: Instance, engine: tuple[Any, ...]) -> Schedule:
+def ascend_lpt(instance: Instance, engine: Engine) -> Schedule:
     """Serve as vllm-v1: one of the first three, then the prompt that fits best."""
     worker = _OneJob(instance, *engine)
     return replace(worker.serve("ascend-lpt"), engine_accounting=worker.engine)

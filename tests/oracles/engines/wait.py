@@ -53,15 +53,11 @@ class _Thresholds(Worker):
         jobs = [*self.running, candidate]
         # While a job runs, made only grows, so what it reaches is known from the kept tokens.
         reach = self.reach | {candidate.position: self.end_of_run(candidate)}
-        return all(
-            sum(
-                job.prompt + job.made + ahead
-                for job in jobs
-                if job.made + ahead <= reach[job.position]
-            )
-            <= self.memory
-            for ahead in range(1, self.memory + 1)
-        )
+        for ahead in range(1, self.memory + 1):
+            active = [job for job in jobs if job.made + ahead <= reach[job.position]]
+            if sum(job.prompt + job.made + ahead for job in active) > self.memory:
+                return False
+        return True
 
     def admit(self) -> None:
         groups: dict[int, list[Job]] = {}

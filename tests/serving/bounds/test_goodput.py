@@ -1,7 +1,6 @@
 """What no scheduler's goodput is above: by hand, against trying all schedules, and policies."""
 
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from heuristics.policy_registry import policies
 from heuristics.simulator import RunSetting, run_policy
-from instances import Instance, Request
+from instances import Instance
 from instances.arrivals import redraw_arrivals
 from instances.batch_time import NANOSECONDS, BatchTime
 from schedules.clock.timeline import make_timeline
@@ -52,10 +51,9 @@ def test_by_hand(arrivals: tuple[float, ...], slo: str, most: int) -> None:
 @pytest.mark.parametrize("slo", ["ttft:0.5s", "e2el:0.6s", "ttft:0.5s,tpot:0.1s"])
 def test_what_is_known_of_outputs_is_of_no_matter(slo: str) -> None:
     """An interval above 1 is none of a first token, which has its own work."""
-    requests = tuple(Request(i, 0.05 * i, 1, 3) for i in range(3))
-    plain = Instance("hand", 9, requests, time_unit="second")
-    told = tuple(replace(each, output_lower=2, output_upper=99) for each in requests)
-    known = replace(plain, requests=told)
+    rows = [(0.05 * i, 1, 3) for i in range(3)]
+    plain = instance_of(9, *rows, time_unit="second")
+    known = instance_of(9, *((*row, 2, 99) for row in rows), time_unit="second")
     for bound in (most_good, goodput_bound):
         assert bound(known, HAND, read_slo(slo)) == bound(plain, HAND, read_slo(slo))
 
@@ -68,7 +66,7 @@ def test_the_time_that_all_take() -> None:
 
 def test_nothing_is_known_of_kept_tokens_that_cost_nothing() -> None:
     """Where prefilling anew is cheaper than a decode step."""
-    instance = Instance("kept", 9, (Request(0, 0, 1, 3),), time_unit="second")
+    instance = instance_of(9, (0, 1, 3), time_unit="second")
     model = read_batch_time("linear(base=100,decode=50)")
     assert not_covered(instance, model)
     assert goodput_bound(instance, model, read_slo("ttft:1s")) is None
@@ -77,14 +75,10 @@ def test_nothing_is_known_of_kept_tokens_that_cost_nothing() -> None:
 def _draw(rng: random.Random) -> tuple[list[tuple[int, int, int]], int, Coefficients, Limits]:
     """Few requests, rounds of about a microsecond, and limits of some rounds."""
     number = rng.choice([2, 2, 3])
-    requests = [
-        (
-            rng.choice([0, 0, rng.randint(0, 4000)]),
-            rng.randint(1, 5 - number),
-            rng.randint(1, 5 - number),
-        )
-        for _ in range(number)
-    ]
+    requests = []
+    for _ in range(number):
+        arrival = rng.choice([0, 0, rng.randint(0, 4000)])
+        requests.append((arrival, rng.randint(1, 5 - number), rng.randint(1, 5 - number)))
     memory = max(s + o for _, s, o in requests) + rng.randint(0, 3)
     coefficients = (
         rng.choice([0, 10**6, 10**6, 10**6]),
@@ -118,11 +112,8 @@ def test_no_schedule_is_better(grid: int, number: int, monkeypatch: pytest.Monke
     met = below = 0
     for _ in range(number):
         requests, memory, coefficients, limits = _draw(rng)
-        instance, model, slo = (
-            _instance(requests, memory),
-            BatchTime("drawn", *coefficients),
-            Slo(*limits),
-        )
+        instance, model = _instance(requests, memory), BatchTime("drawn", *coefficients)
+        slo = Slo(*limits)
         found = goodput_bound(instance, model, slo)
         if found is None:
             continue
@@ -149,10 +140,8 @@ def test_no_policy_has_more(lengths: list[tuple[int, int]], slo: str, rate: floa
     """At any rate, on the way to the largest too."""
     instance = redraw_arrivals(instance_of(12, *((0, *each) for each in lengths)), rate)
     model = read_batch_time("linear(base=20,prefill=30,decode=5)")
-    most, bound = (
-        most_good(instance, model, read_slo(slo)),
-        goodput_bound(instance, model, read_slo(slo)),
-    )
+    most = most_good(instance, model, read_slo(slo))
+    bound = goodput_bound(instance, model, read_slo(slo))
     assert bound is not None
     for name in ("svf", "srpt", "vllm-v1"):
         setting = RunSetting({"block": 1} if name == "vllm-v1" else None, batch_time=model)

@@ -1,5 +1,6 @@
 """``kvopt convert`` writes a trace as an instance file, and reports skipped rows."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from serving.traces import TraceOptions
 from serving.traces.convert import main
 from serving.traces.formats import formats
 from serving.traces.read_trace import read_trace
+from tests.kvopt.conftest import Refused
 from tests.serving.traces.cases import BY_NAME, Case, each_case
 
 
@@ -69,18 +71,15 @@ def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_every_mistake_is_one_line(
-    arguments: list[str], expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], expected: str, tmp_path: Path, refused: Refused
 ) -> None:
     """Exit code 2, the trace is unharmed, and no file is written."""
     path, damaged, text = tmp_path / "trace.csv", tmp_path / "bad.csv", BY_NAME["vidur.csv"].text
     path.write_text(text)
     damaged.write_text(text.replace(*BY_NAME["vidur.csv"].time))
     places = {"TRACE": str(path), "DAMAGED": str(damaged), "OUT": str(tmp_path / "out.json")}
-    assert main([places.get(each, each) for each in arguments], "kvopt convert") == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("kvopt convert: ")
-    assert expected in told.err
-    assert told.err.count("\n") == 1
+    told = refused(partial(main, program="kvopt convert"), *(places.get(x, x) for x in arguments))
+    assert told.startswith("kvopt convert: ")
+    assert expected in told
     assert path.read_text() == text
     assert set(tmp_path.iterdir()) == {path, damaged}

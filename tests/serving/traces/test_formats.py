@@ -118,10 +118,8 @@ def test_nothing_is_read_after_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     for data in (text.encode(), gzip.compress(text.encode())[:-9]):
         path.write_bytes(data)
-        for options in (
-            TraceOptions(memory=MEMORY, limit=9),
-            TraceOptions(memory=MEMORY, window=(0, 9)),
-        ):
+        for asked in ({"limit": 9}, {"window": (0, 9)}):
+            options = TraceOptions.of({"memory": MEMORY, **asked})
             instance, report = read_trace(path, options)
             assert (len(instance), report.rows) == (9, 9)
         with pytest.raises(TraceError, match="row "):

@@ -51,9 +51,7 @@ def test_what_was_measured(file: str, firsts: list[int], latencies: list[int]) -
 
 def test_a_request_that_was_never_queued_moves_no_clock(tmp_path: Path) -> None:
     """Its ``queued_ts`` is 0, as its tokens' times; the others' TTFT are as without it."""
-    case = BY_NAME["llmservingsim.jsonl"]
-    (path := tmp_path / "requests.jsonl").write_text(case.text.replace("null", "0"))
-    report = read_trace(path, TraceOptions(memory=100))[1]
+    report = changed(tmp_path, "null", "0")
     assert report.measured is not None
     assert report.measured.first_tokens.tolist() == [250_000_000, 500_000_000]
     assert str(report.skipped[0].reason) == "its tokens have no times in order"
