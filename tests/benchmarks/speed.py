@@ -267,7 +267,7 @@ def page(text: str, rows: list[Row]) -> str:
     "python -m tests.benchmarks.speed",
     cls=Command,
     fails={1: (DisagreementError,)},
-    examples=("--solvers others/bin/python --vidur vidur/bin/python",),
+    examples=("--limit 10", "--solvers others/bin/python --vidur vidur/bin/python"),
     codes="0 done; 1 programs disagree; 2 bad usage",
 )
 @option("--solvers", "PYTHON", "interpreter with pyscipopt and pyjobshop")
