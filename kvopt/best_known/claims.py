@@ -208,17 +208,15 @@ def _certified_bound(
     return _value_of(CertifiedBound, run, short.value, document, certificate=short.kind), short
 
 
-def _is_team(method: str) -> bool:
-    read = recorded_method(method)
-    return read.kind == "auto" or read.joined
-
-
 def _value_of(
     kind: type[V], run: Record, value: int, schedule: dict[str, Any] | None, **more: str
 ) -> V:
     # Only the schedule of a run has the version of its sources.
     provenance = (schedule or {}).get("provenance")
     version = provenance.get("kvopt") if isinstance(provenance, dict) else None
+    # A team's run names only one of its engines.
+    read = recorded_method(run.method)
+    of_team = kind in (CertifiedBound, ReportedBound) and (read.kind == "auto" or read.joined)
     try:
         return kind(
             value=value,
@@ -226,10 +224,7 @@ def _value_of(
             date=run.finished_utc[:10],
             seconds=round(run.seconds, 2),
             seed=run.seed,
-            # A team's run names only one of its engines.
-            solver=""
-            if kind in (CertifiedBound, ReportedBound) and _is_team(run.method)
-            else run.solver,
+            solver="" if of_team else run.solver,
             kvopt=str(version or ""),
             git_commit=run.git_commit,
             **more,

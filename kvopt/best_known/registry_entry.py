@@ -29,18 +29,13 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
 
 
-def _is_day(text: str) -> str:
-    if date.fromisoformat(text).isoformat() != text:
-        raise ValueError("expected YYYY-MM-DD")
-    return text
-
-
 def today() -> str:
     """Return the current day (UTC)."""
     return datetime.now(UTC).date().isoformat()
 
 
-Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_is_day)]
+_ISO = AfterValidator(lambda text: date.fromisoformat(text).isoformat())
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), _ISO]
 CertificateKind = Literal["volumes", "prices", "sweep", "parts"]
 
 

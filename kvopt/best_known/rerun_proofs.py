@@ -49,14 +49,13 @@ EXIT_OPEN, EXIT_BAD_USAGE = 1, 2
 def main(options: CommandOptions) -> int:
     """Run stale proofs again, or a method as one more proof of INSTANCE.
 
-    A proof is written as it ends: the same command goes on where it was stopped.
+    A proof is written as it ends: the same command goes on where it was stopped.  A stale proof
+    that fails is dropped where others of today suffice.
     """
     if options.folder == FOLDER:
         require_checkout("--folder names another folder")
-    if options.by and not options.names:
-        raise UsageError("--by: expected the instances that are to be proved")
-    if not options.by and not options.stale:
-        raise UsageError("expected --stale or --by METHOD")
+    if not (options.names if options.by else options.stale):
+        raise UsageError("expected --stale, or --by METHOD and the instances that are to be proved")
     code = 0
     for line, held in _prove(options):
         print(line, flush=True)
@@ -87,10 +86,18 @@ def _prove(options: CommandOptions) -> Iterator[tuple[str, bool]]:
         entry, instance = entries[sha], library[sha].instance
         again = _run_proof(instance, entry, method, options.each)
         how = f"NOT PROVED: {again}"
+        proofs = {proof.method: proof for proof in entry.proofs}
         if isinstance(again, OptimumProof):
-            entries[sha] = _entry_with(instance, entry, again)
-            write_text(file, format_registry(entries.values()))
             how = f"proved in {again.seconds:.1f} s"
+            entries[sha] = _entry_with(instance, entry, proofs | {method: again})
+        elif not options.by:
+            fresh = {name: proof for name, proof in proofs.items() if not is_stale(proof)}
+            if _entry_with(instance, entry, fresh).standing == entry.standing:
+                del proofs[method]
+                entries[sha] = _entry_with(instance, entry, proofs)
+                how += "; dropped, since proofs of today suffice"
+        if entries[sha] != entry:
+            write_text(file, format_registry(entries.values()))
         line = f"[{number}/{len(wanted)}] {entry.instance}: {method}: {how}; {entries[sha].reason}"
         yield line, isinstance(again, OptimumProof)
 
@@ -112,13 +119,14 @@ def _run_proof(
     return again
 
 
-def _entry_with(instance: Instance, entry: RegistryEntry, again: OptimumProof) -> RegistryEntry:
-    """Return an entry with a proof, which replaces an earlier one by the same method."""
-    by_method = {proof.method: proof for proof in entry.proofs} | {again.method: again}
+def _entry_with(
+    instance: Instance, entry: RegistryEntry, proofs: dict[str, OptimumProof]
+) -> RegistryEntry:
+    """Return an entry with these proofs, by their methods."""
     upper, proved = entry.upper.value, (entry.certified.certificate, entry.certified.value)
-    proofs = tuple(by_method.values())
-    verdict = decide(instance, upper, entry.lower.value, proofs, proved)
-    return replace(entry, proofs=proofs, standing=verdict.standing, reason=verdict.reason)
+    kept = tuple(proofs.values())
+    verdict = decide(instance, upper, entry.lower.value, kept, proved)
+    return replace(entry, proofs=kept, standing=verdict.standing, reason=verdict.reason)
 
 
 if __name__ == "__main__":
