@@ -20,6 +20,7 @@ from serving.commands.shared_parts import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_REFU
 from support.click_command import QUIET_OPTION, Command, CommandOptions, argument, option
 from support.json_files import file_holds, write_text
 from support.output_checks import check_folder, describe_error
+from support.project_root import ROOT
 from support.usage_errors import UsageError, complain
 
 #: Parts of a board's folder: entries, runs, page, and the hash of its secret.
@@ -55,6 +56,9 @@ def main(options: CommandOptions) -> int:
     """
     if not (options.board or (options.instances and not options.entries)):
         raise UsageError("expected --board, or --instances without an ENTRY")
+    for place in filter(None, (options.secret, options.board)):
+        if Path(place).resolve().is_relative_to(ROOT):
+            raise UsageError(f"{place}: expected a place outside of {ROOT}, where entries run")
     secret = read_secret(options.secret)
     sections = read_suite(options.suite, partial(hidden_source, secret)).sections
     if options.instances:
