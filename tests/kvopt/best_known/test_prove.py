@@ -5,6 +5,7 @@ import pytest
 from formulations.certificates.certificate_file import read_certificate
 from instances import Instance
 from kvopt.best_known import rerun_proofs
+from kvopt.best_known.claims import proof_of
 from kvopt.best_known.proved_entry import decide
 from kvopt.methods import fingerprint
 from kvopt.methods.fingerprint import proof_fingerprint
@@ -80,12 +81,12 @@ def test_a_stale_proof_is_run_again(proved: Sweep, monkeypatch: Patch, capsys: C
     told = proved.err
     assert all(stale.format(method) in told for method in ("cpsat:cpsat", "highs:ilp"))
     arguments = ["--folder", str(proved.folder), "--stale"]
-    methods, made_again = ["cpsat:cpsat", "highs:ilp"], rerun_proofs.proof_of
+    methods = ["cpsat:cpsat", "highs:ilp"]
     for held in ([], methods[:1]):
         monkeypatch.setattr(
             rerun_proofs,
             "proof_of",
-            lambda ran, held=held: made_again(ran) if ran.record.method in held else None,
+            lambda ran, held=held: proof_of(ran) if ran.record.method in held else None,
         )
         assert rerun_proofs.main(arguments) == 1
         assert "NOT PROVED: optimal, TEL 12, bound 12" in capsys.readouterr().out
