@@ -76,8 +76,7 @@ def _prove(options: CommandOptions) -> Iterator[tuple[str, bool]]:
         if each.sha256 in library and (not options.names or each.instance in options.names)
     ]
     if options.by:
-        method = read_method(options.by).text
-        wanted = [(each.sha256, method) for each in asked]
+        wanted = [(each.sha256, read_method(options.by).text) for each in asked]
     else:
         stale = [(each, proof) for each in asked for proof in each.proofs if is_stale(proof)]
         stale.sort(key=lambda each: each[1].seconds)
@@ -110,12 +109,13 @@ def _run_proof(
     alone = read_method(engine_witness(method, value).name, planned=True)
     finished = execute(Task(instance, instance.name, alone, time_limit=limit, threads=1))
     record, again = finished.record, proof_of(finished)
+    if record.ending == "interrupted":
+        raise KeyboardInterrupt
     if record.tel is not None and record.tel < value:
         return f"a schedule of TEL {record.tel}, the registry has {value}"
     if again is None or again.value != value:
-        bound = f"{record.status}, TEL {record.tel}, bound {record.lower_bound}"
-        reason = f"{bound} ({record.bound_source}) after {record.seconds:.1f} s"
-        return f"{reason}; {record.detail}" if record.detail else reason
+        bound = f"bound {record.lower_bound} ({record.bound_source}) after {record.seconds:.1f} s"
+        return f"{record.status}, TEL {record.tel}, {bound}; {record.detail}".removesuffix("; ")
     return again
 
 

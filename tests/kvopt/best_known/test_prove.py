@@ -1,5 +1,7 @@
 """Proofs of the registry: when two make an optimum, and how they are made and made again."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from formulations.certificates.certificate_file import read_certificate
@@ -95,6 +97,19 @@ def test_a_stale_proof_is_run_again(proved: Sweep, monkeypatch: Patch, capsys: C
         assert [each["method"] for each in proofs] == (held or methods)
     assert [each["made_by"] for each in proofs] == [made_by("cpsat:cpsat")]
     assert rerun_proofs.main(arguments) == 0
+
+
+def test_ctrl_c_drops_no_proof(proved: Sweep, monkeypatch: Patch) -> None:
+    """The command ends with 130, though a certificate and another proof would suffice."""
+    proved.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP, day=3)
+    assert proved.merge() == 0
+    proved.edit(lambda entry: entry["proofs"][0].update(made_by="0" * 16))
+    before = proved.entry()
+    ran = SimpleNamespace(record=SimpleNamespace(ending="interrupted", lower_bound=None))
+    ran.record.method = ran.record.bound_source = ""
+    monkeypatch.setattr(rerun_proofs, "execute", lambda _: ran)
+    assert rerun_proofs.main(["--folder", str(proved.folder), "--stale"]) == 130
+    assert proved.entry() == before
 
 
 def test_one_more_proof_by_name(sweep: Sweep, capsys: Capture) -> None:
