@@ -134,6 +134,7 @@ def test_a_file_that_is_no_entry_is_refused(
         (("waits.py", "--instances", "public"), SECRET, "expected --board"),
         (("--board", "board"), "short", "expected one line of 16 to 1,000 ASCII characters"),
         (("--board", "waits.py"), SECRET, "--board waits.py: "),
+        (("--board", str(ROOT / "board")), SECRET, "board: expected a place outside of "),
     ],
 )
 def test_bad_usage_is_a_line(given: tuple[str, ...], secret: str, why: str, folder: Path) -> None:
