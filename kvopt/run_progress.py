@@ -122,11 +122,10 @@ class CompilingLine:
     def show(self, done: int, of: int) -> None:
         """Show the number of compiled parts of the kernels, and of all."""
         text = f"{done} of {of} parts are compiled, once on this machine; the clock waits"
-        now = time.monotonic()
-        late = self._line.rewrites or now - self._shown_at >= WAITING_SECONDS
+        late = self._line.rewrites or time.monotonic() - self._shown_at >= WAITING_SECONDS
         if text != self._text and late:
             self._line.show(text)
-            self._text, self._shown_at = text, now
+            self._text, self._shown_at = text, time.monotonic()
 
     def end(self) -> None:
         """Leave the line, if there is one."""

@@ -38,13 +38,9 @@ class PolicyLimits:
 
     def task(self, instance: Instance, method: Method, batch_time: str, seed: int) -> Task:
         """Return a run of a method, which may take as much memory."""
+        memory = self.memory_limit
         return Task(
-            instance=instance,
-            name=instance.name,
-            method=method,
-            seed=seed,
-            memory_limit=self.memory_limit,
-            batch_time=batch_time,
+            instance, instance.name, method, seed, memory_limit=memory, batch_time=batch_time
         )
 
 

@@ -67,8 +67,8 @@ def solve(job: EngineJob, report: EventReport) -> None:
     relaxation restarts the local search.  A second local search follows a bound that has ended.
 
     An engine that the user names without a formulation (``Method.joined``) starts a little later,
-    from the best schedule so far.  Its start windows rest on another method's schedule, so its
-    proof is no witness.
+    with lower priority, from the best schedule so far.  Its start windows rest on another
+    method's schedule, so its proof is no witness.
     """
     if node_counting.ends_at_once(job.instance):
         node_counting.solve(job, report)
@@ -118,6 +118,7 @@ class _Team:
             finished=lambda: self._closed,
             on_tick=self._tick,
             on_end=self._follow,
+            yields=lambda task: task is self._engine,
         )
         for outcome in outcomes:
             if outcome.ending in ("memory_limit", "crashed"):

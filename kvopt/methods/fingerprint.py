@@ -21,32 +21,22 @@ from kvopt.methods.method import Method
 from kvopt.methods.python_files import file_digest, module_file
 from support.project_root import ROOT
 
-#: Files of each room; an engine's file is the room of its name.
+#: Patterns of the files of each room; an engine's file is the room of its name.
 ROOMS = {
-    "judging": (
-        *(
-            "instances/**/*.py",
-            "schedules/**/*.py",
-            "support/build_limit.py",
-            "support/kernel_cache.py",
-        ),
-        *("kvopt/runs/advice.py", "kvopt/runs/preparation.py", "kvopt/runs/state.py"),
-        *("kvopt/runs/worker.py", "kvopt/runs/serving_imports.py"),
-        *(
-            "kvopt/methods/custom_python.py",
-            "kvopt/methods/policy_call.py",
-            "formulations/valid/volume_bounds.py",
-        ),
-        *("serving/batch_time/**/*.py", "serving/bounds/loads.py", "serving/deployments.py"),
-        *("serving/kv_memory.py", "serving/metrics.py", "serving/slo.py"),
-    ),
-    "policies": ("heuristics/*.py", "heuristics/policies/*.py", "heuristics/batching/*.py"),
-    "formulations": ("formulations/**/*.py", "serving/bounds/*.py"),
-    "engines": (
-        *("kvopt/engines/*.py", "kvopt/engines/parts/*.py", "kvopt/runs/events.py"),
-        *("kvopt/runs/task.py", "serving/engine.py", "serving/waiting_requests.py"),
-    ),
-    "team": ("kvopt/runs/*.py", "kvopt/methods/*.py"),
+    "judging": """
+        instances/**/*.py schedules/**/*.py support/build_limit.py support/kernel_cache.py
+        kvopt/runs/advice.py kvopt/runs/preparation.py kvopt/runs/state.py kvopt/runs/worker.py
+        kvopt/runs/serving_imports.py kvopt/methods/custom_python.py kvopt/methods/policy_call.py
+        formulations/valid/volume_bounds.py serving/batch_time/**/*.py serving/bounds/loads.py
+        serving/deployments.py serving/kv_memory.py serving/metrics.py serving/slo.py
+    """,
+    "policies": "heuristics/*.py heuristics/policies/*.py heuristics/batching/*.py",
+    "formulations": "formulations/**/*.py serving/bounds/*.py",
+    "engines": """
+        kvopt/engines/*.py kvopt/engines/parts/*.py kvopt/runs/events.py kvopt/runs/task.py
+        serving/engine.py serving/waiting_requests.py
+    """,
+    "team": "kvopt/runs/*.py kvopt/methods/*.py",
 }
 #: Rooms that an engine runs.
 _RUNS = {"auto": ("team", "highs", "bound", "search", "improve")}
@@ -134,7 +124,7 @@ def room_files(room: str) -> list[Path]:
     own = {name: module_file(each.module) for name, each in engines().items()}
     if (file := own.get(room)) is not None:
         return [file]
-    found = {path for pattern in ROOMS[room] for path in ROOT.glob(pattern)}
+    found = {path for pattern in ROOMS[room].split() for path in ROOT.glob(pattern)}
     return sorted(found - (set(own.values()) if room == "engines" else set()))
 
 

@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 import psutil
 
 from kvopt.project_paths import python_path
-from kvopt.runs.linux_processes import adopt_orphans, end_with_parent
+from kvopt.runs.linux_processes import adopt_orphans, end_with_parent, lower_priority
 from support.machine_errors import LACKS, describe_shortage
 from support.project_root import CHECKOUT, ROOT
 
@@ -347,6 +347,8 @@ def _run(
     os.close(printed)
     lines = channel.makefile("r", encoding="utf-8", newline="\n")
     named = json.loads(next(lines))
+    if named["yields"]:
+        lower_priority()
     if not named["reads"]:
         _shut_inputs(channel.fileno())
     if os.environ != named["environment"]:

@@ -1,13 +1,16 @@
-"""Processes that end with their parent, on Linux only."""
+"""Processes that end with their parent or have low priority, as Linux knows them."""
 
 import contextlib
 import ctypes
 import os
 import signal
 import sys
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+#: Added to the nice value of low priority: two processes on two cores leave it a tenth of one.
+_NICENESS = 10
 _LIBC = ctypes.CDLL(None)
 
 
@@ -21,6 +24,12 @@ def end_with_parent(parent: int) -> None:
 def adopt_orphans() -> None:
     """Have Linux put every process below this one whose parent ends."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def lower_priority() -> None:
+    """Let others have the cores first; Linux may share them between sessions before processes."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(os.nice(_NICENESS)), encoding="ascii")
 
 
 def occupy_streams() -> None:

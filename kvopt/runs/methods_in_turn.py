@@ -1,7 +1,6 @@
 """Runs many policies on one instance within one time limit.
 
-Each is a separate run and has a share of the time.  The relaxation that advises several is solved
-once.
+Each is a separate run with a share of the time.  A relaxation that advises several is solved once.
 """
 
 import time

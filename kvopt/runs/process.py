@@ -48,7 +48,8 @@ class Process:
     ``call`` is ``module:function``.  The function gets an iterator of ``lines`` and the channel's
     socket, and writes events there, a line each, of ``longest`` bytes at most; ``strange`` counts
     other lines.  The memory limit, gigabytes, covers all that it starts.  If it ``reads``, it has
-    standard input, and what a shell has opened.  An OSError: no process or memory is left.
+    standard input, and what a shell has opened.  If it ``yields``, others have the cores first.
+    An OSError: no process or memory is left.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Process:
         compiler: bool = False,
         *,
         reads: bool = False,
+        yields: bool = False,
     ) -> None:
         self._started = time.monotonic()
         self._channel, self._control, self._printed = fork_process(compiler)
@@ -76,7 +78,7 @@ class Process:
         self._lines: deque[bytearray] = deque()
         self._last_word = self._at_its_end = False
         self._output = b""
-        first = {"call": call, "environment": dict(os.environ), "reads": reads}
+        first = {"call": call, "environment": dict(os.environ), "reads": reads, "yields": yields}
         self._unsent = bytearray(f"{json.dumps(first)}\n{lines}".encode())
 
     @property

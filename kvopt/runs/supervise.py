@@ -75,7 +75,7 @@ def supervise(
     return SupervisedRun(state, outcome, ready, outcome.seconds - ready, run.spent_compiling())
 
 
-def process_of(task: Task) -> Process:
+def process_of(task: Task, *, yields: bool = False) -> Process:
     """Start the process of a task, with numba if it, or a run of the same sweep, needs it."""
     assert task.instance is not None
     method, n = task.method, len(task.instance)
@@ -83,7 +83,7 @@ def process_of(task: Task) -> Process:
     compiles = method.kind == "engine" and method.solves in ("bound", "search")
     compiler = kernels or (bool(task.code) and (compiles or compiling_pays(n)))
     longest = _LONGEST_LINE + _BYTES_A_REQUEST * n
-    return Process(WORKER, task.to_line(), task.memory_limit, longest, compiler)
+    return Process(WORKER, task.to_line(), task.memory_limit, longest, compiler, yields=yields)
 
 
 @dataclass

@@ -63,12 +63,14 @@ def run_team(
     finished: Callable[[], bool],
     on_tick: Callable[[], Sequence[Order]] = tuple,
     on_end: Callable[[Task], Sequence[Order]] = lambda _: (),
+    yields: Callable[[Task], bool] = lambda _: False,
 ) -> list[ProcessOutcome]:
     """Run tasks until all have ended, the deadline is over, or ``finished`` says so.
 
     ``on_event`` receives every event, ``on_end`` every task that ended by itself or at its memory
-    limit, and ``on_tick`` is called some times a second; each returns orders.  The deadline is on
-    the clock of ``time.monotonic``.  Outcomes are in the order in which the processes ended.
+    limit, and ``on_tick`` is called some times a second; each returns orders.  A task that
+    ``yields`` has lower priority.  The deadline is on the clock of ``time.monotonic``.  Outcomes
+    are in the order in which the processes ended.
     """
     waiting: list[Order] = list(tasks)
     running: dict[Process, Task] = {}
@@ -83,7 +85,7 @@ def run_team(
 
     def obey(order: Order) -> None:
         if isinstance(order, Task):
-            running[process_of(order)] = order
+            running[process_of(order, yields=yields(order))] = order
         elif isinstance(order, SendSchedule):
             for process in running:
                 process.send(json.dumps(order.starts))

@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,9 +113,8 @@ def test_few_requests_are_searched_alone() -> None:
 def test_others_follow_the_search_alone(
     asked: str | None, ends: str, first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second seed where it gives up; itself with a named engine; none once all time is over."""
-    given: list[Task] = []
-    team: list[Task] = []
+    """A second seed where it gives up; itself with a named engine, which yields."""
+    given, team, yielding = list[Task](), list[Task](), list[bool]()
 
     def search(engine: object, method: object, task: Task, report: object) -> None:
         del engine, method, report
@@ -125,21 +125,23 @@ def test_others_follow_the_search_alone(
             assert task.deadline is not None
             time.sleep(max(task.deadline - time.monotonic(), 0))
 
-    def run_team(tasks: list[Task], *_: object, **__: object) -> list[ProcessOutcome]:
+    def run_team(tasks: list[Task], *_: object, **more: Any) -> list[ProcessOutcome]:
         team.extend(tasks)
+        yielding.extend(map(more["yields"], [*tasks, *more["on_tick"]()]))
         return [ProcessOutcome("stopped", "", 1.0, 1)]
 
     monkeypatch.setattr(auto, "run_engine", search)
     monkeypatch.setattr(auto, "run_team", run_team)
     began, seconds = time.monotonic(), 10 if asked or ends != "no time" else 2
-    job = _job(am1.generate(seed=0, n=13), seconds)
-    job = replace(job, asked=read_method(asked) if asked else None)
+    asked_method = read_method(asked) if asked else None
+    job = replace(_job(am1.generate(seed=0, n=13), seconds), asked=asked_method)
     auto.solve(job, EventReport(lambda _: None))
     assert [task.method.text for task in given] == ["search:bidirectional"]
     assert given[0].deadline is not None
     assert given[0].deadline < began + 5 if asked else given[0].deadline == job.deadline
     assert [task.method.text for task in team] == ([first, "improve"] if first else [])
     assert len({(task.method.text, task.seed) for task in team}) == len(team)
+    assert yielding == [False] * len(team) + [True] * (asked is not None)
 
 
 @pytest.mark.parametrize(

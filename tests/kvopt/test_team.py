@@ -1,7 +1,9 @@
 """Jobs side by side: events of all, more jobs on demand, what they tell one another, one end."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,9 +38,8 @@ def _run(
     **more: Any,
 ) -> list[str]:
     """Run a team and return how its processes ended."""
-    deadline = time.monotonic() + seconds
-    outcomes = run_team(tasks, on_event, deadline=deadline, finished=finished, **more)
-    return [outcome.ending for outcome in outcomes]
+    more |= {"deadline": time.monotonic() + seconds, "finished": finished}
+    return [outcome.ending for outcome in run_team(tasks, on_event, **more)]
 
 
 def test_two_engines_side_by_side_and_a_third_on_demand() -> None:
@@ -84,23 +85,21 @@ def test_the_deadline_ends_all() -> None:
 
 
 TASK = Task(PAIR, PAIR.name, read_method("improve"))
-
-
 _HEARS = """
-import time
+import os, time
 from kvopt.runs.team import RECEIVED
 next(lines)
 RECEIVED.listen(lines)
 send('{"kind": "ready"}')
 while RECEIVED.starts is None:
     time.sleep(0.01)
-send(f'{{"kind": "schedule", "starts": {RECEIVED.starts}}}')
+send(f'{{"kind": "schedule", "starts": {[*RECEIVED.starts, os.nice(0)]}}}')
 send('{"kind": "peak", "bytes": 1}')
 """
 
 
 def test_what_a_team_tells_reaches_each_process(played: Callable[[str], None]) -> None:
-    """Once they listen, two are told of a schedule, and send it back."""
+    """Once they listen, two are told of a schedule; they send it with their nice values."""
     played(_HEARS)
     ready, found = list[Event](), list[list[int]]()
 
@@ -110,8 +109,9 @@ def test_what_a_team_tells_reaches_each_process(played: Callable[[str], None]) -
         ready.extend([event] if isinstance(event, Ready) else [])
         return [SendSchedule([0, 3])] if isinstance(event, Ready) and len(ready) == 2 else []
 
-    assert _run([TASK, TASK], listen) == ["finished"] * 2
-    assert found == [[0, 3]] * 2
+    behind = replace(TASK, seed=1)
+    assert _run([behind, TASK], listen, yields=lambda task: task is behind) == ["finished"] * 2
+    assert sorted(found) == [[0, 3, os.nice(0)], [0, 3, os.nice(0) + 10]]
 
 
 def test_auto_tells_of_what_is_better_only() -> None:

@@ -80,9 +80,8 @@ def runs(draw: st.DrawFn, name: str, most: int, certificates: bool) -> list[Run]
         kept = method == "vllm-v1"
         tel = draw(st.sampled_from([None, *STARTS[name], min(STARTS[name])]))
         own = proofs().get(method.partition(":")[0], "prices")
-        source = draw(st.sampled_from([VOLUMES, own, own, own, "prices"]))
-        if method in POLICIES or kept:
-            source = VOLUMES
+        others = [] if method in POLICIES or kept else [own, own, own, "prices"]
+        source = draw(st.sampled_from([VOLUMES, *others]))
         near = [*STARTS[name], BOUNDED[name], BOUNDED[name] + 1]
         bound = BOUNDED[name] if source == VOLUMES else draw(st.sampled_from([None, *near, tel]))
         status = draw(st.sampled_from(["", "", "", "error", "refused"]))
@@ -143,6 +142,7 @@ def _stored(
 def _told(folder: Path, instance: Instance, merged: ProvedEntry) -> dict[str, dict[str, Any]]:
     """Return what reports are told of the registry, by way of its files."""
     library = {instance.sha256: LibraryInstance("x.json", instance)}
+    (folder / "registry").mkdir(exist_ok=True)
     write_all([merged], library, folder / "registry")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(report_values, "library_by_hash", lambda: library)
@@ -179,7 +179,6 @@ def test_table_and_registry_agree(data: st.DataObject, case: tuple[str, int | No
     assume(drawn)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "registry").mkdir()
         try:
             rows, merged = _stored(folder, instance, drawn)
         except ContradictionError:
@@ -211,7 +210,6 @@ def test_new_runs_beside_an_older_registry(
     assume(after)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "registry").mkdir()
         try:
             _, old = _stored(folder, instance, before)
         except ContradictionError:
