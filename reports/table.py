@@ -179,29 +179,32 @@ def write_ratio(low: float, high: float, known: bool) -> str:
     """Return ``1.234`` where OPT is known, else ``[1.100, ?]``; empty without any end."""
     if pd.isna(low) and pd.isna(high):
         return ""
-    return f"{low:.3f}" if known else f"[{_end(low, 3)}, {_end(high, 3)}]"
+    return f"{low:.3f}" if known else "[{}, {}]".format(*_ends(low, high, 3))
 
 
 def write_share(low: float, high: float) -> str:
     """Return ``1.2 %`` where both ends are written alike, else ``[1.2, ?] %``; empty as above."""
     if pd.isna(low) and pd.isna(high):
         return ""
-    least, most = _end(100 * low, 1), _most(low, high)
+    least, most = _ends(100 * low, 100 * high, 1)
     return f"{least} %" if least == most else f"[{least}, {most}] %"
 
 
-def write_most(low: float, high: float) -> str:
-    """Return the upper end of a share, empty if it is unknown."""
-    return "" if pd.isna(high) else f"{_most(low, high)} %"
+def write_end(low: float, high: float, end: Literal[0, 1]) -> str:
+    """Return an end of a share, empty if it is unknown."""
+    text = _ends(100 * low, 100 * high, 1)[end]
+    return "" if text == "?" else f"{text} %"
 
 
-def _most(low: float, high: float) -> str:
-    # A bound is rounded up; a value that is known is not.
-    if pd.isna(high) or (pd.notna(low) and low == high):
-        return _end(100 * high, 1)
-    return _end(math.ceil(1000 * high - 1e-9) / 10, 1)
+def _ends(low: float, high: float, digits: int) -> tuple[str, str]:
+    """Return both ends, rounded outwards, so that the interval holds; a known value is rounded."""
+    known = pd.notna(low) and pd.notna(high) and low == high
 
+    def text(value: float, sign: int) -> str:
+        if pd.isna(value):
+            return "?"
+        scaled = float(value) * 10**digits
+        whole = round(scaled) if known else sign * math.floor(sign * scaled + 1e-7)
+        return f"{whole / 10**digits:.{digits}f}"
 
-def _end(value: float, digits: int) -> str:
-    # A rounded zero has no sign.
-    return "?" if pd.isna(value) else f"{round(float(value), digits) + 0.0:.{digits}f}"
+    return text(low, 1), text(high, -1)

@@ -8,7 +8,7 @@ import pandas as pd
 from kvopt.methods.knowledge import CLASSES, OF_CLASSES
 from kvopt.methods.witness import is_own
 from reports.policy_boards import Board, firsts
-from reports.table import write_most, write_ratio, write_share
+from reports.table import write_end, write_ratio, write_share
 from reports.time_units import Unit
 from support.message_text import plural
 
@@ -144,13 +144,13 @@ def _gap_clause(lines: pd.DataFrame) -> str:
     leaves, have = ("leaves", "has") if len(lines) == 1 else ("leave", "have")
     if failed == line["instances"]:
         return f" {have} a schedule on none of them"
-    least = write_share(low, low)
+    least = write_end(low, high, 0)
     if pd.isna(low):  # there is no schedule to compare with
         gap = "an unknown share"
     elif pd.isna(high):
         gap = f"at least {least}"
     elif write_share(low, high).startswith("["):
-        gap = f"{least} to the best known schedules, at most {write_most(low, high)} to OPT"
+        gap = f"{least} to the best known schedules, at most {write_end(low, high, 1)} to OPT"
     else:
         gap = f"{least} to OPT"
     without = f" ({plural(failed, 'instance')} without a schedule at 100 %)" if failed else ""

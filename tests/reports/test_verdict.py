@@ -176,7 +176,7 @@ def test_the_answer_is_about_one_instance() -> None:
     runs = [_run("file:mine.py", "a", 100), _run("svf", "a", 110), _run("vllm-v1", "a", 120)]
     _, (answer, first, none, second, third, _) = _unit(*runs)
     assert answer == "No scheduler within the problem has a mean below 22.500."
-    assert first.startswith("Clairvoyant, 1 policy: svf leaves 9.1 %")
+    assert first.startswith("Clairvoyant, 1 policy: svf leaves 9.0 %")
     assert none == "No policy with predictions was run."
     assert second.startswith("Non-clairvoyant, 1 policy: vllm-v1 * leaves at least 16.7 %")
     assert third.startswith("Not declared, 1 policy: file:mine.py leaves 0.0 %")
