@@ -82,7 +82,7 @@ def make_report(
     """
     sentences = verdict(results.units)
     parts = list(_parts(results))
-    named = named_instances(sentences, parts)
+    named = named_instances(results.units, sentences, parts)
     names = page_names(results.reference, pages, named)
     linked = [replace(part, links=names) if isinstance(part, Table) else part for part in parts]
     ranks = (MAIN_RESULT, LEADERBOARD)
@@ -93,7 +93,7 @@ def make_report(
         summary=_summary(results),
         origin=origin(results.current),
         contradictions=results.contradictions,
-        pages=tuple(report_pages(names, results, results.rows, store, pictures, named=set(named))),
+        pages=tuple(report_pages(names, results, results.rows, store, pictures, named)),
     )
 
 
@@ -156,7 +156,7 @@ def _made(unit: Unit) -> Iterator[Table | ReportFigure | None]:
         best = ranking_table(unit.boards)
         yield best
         title = "Mean gap to the optimum"
-        yield _figure(MAIN_RESULT, title, _PALE, lambda: ranking_figure(best))
+        yield _figure(MAIN_RESULT, title, f"{best.note} {_PALE}", lambda: ranking_figure(best))
     yield from leaderboards(unit.boards)
     yield from other_boards(unit)
     yield run_statuses.failures(unit.rows[~unit.rows["superseded"]])

@@ -125,7 +125,7 @@ def has_page(table: Table) -> bool:
 
 def table_page(table: Table) -> str:
     """Return the file of one table."""
-    return page_text(table.title, [table_text(table)])
+    return page_text(table.title, [table_text(table.alone)])
 
 
 def wrong_text(lines: Iterable[str]) -> str:

@@ -53,6 +53,7 @@ def exports(report: ReportPage) -> Iterator[tuple[str, str | bytes]]:
 
 def latex_table(table: Table) -> str:
     """Return a table as LaTeX with booktabs, its notes as the caption; no name is a command."""
+    table = table.alone
     lines = [[latex(cell.text) for cell in row] for row in table.rows(len(table.frame))]
     frame = pd.DataFrame(lines, columns=[latex(title) for title in table.headers])
     long = len(frame) > _LONG

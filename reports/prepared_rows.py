@@ -28,11 +28,11 @@ def prepare_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
     Added are ``in_seconds`` (family and ``sha`` then name the batch time), ``id`` (the instance:
     sha and name), ``label`` (the method as it is shown, with its limits where an engine had
-    several, marked if any of its runs preempts), ``marked``, ``engine``, ``bound_only`` (makes no
-    schedules), ``preempts`` (keeps tokens over an eviction, or may have: its TEL is no UB),
-    ``kept`` (surely does, so it is not optimal), ``unbounded`` (OPT and LB are no bounds for it),
-    ``believed`` (its bound counts by the rule of evidence), ``solved`` and ``superseded`` (a later
-    run of the same method, instance, seed and limits is there).
+    several, marked if any of its runs preempts), ``marked``, ``custom``, ``engine``, ``bound_only``
+    (makes no schedules), ``preempts`` (keeps tokens over an eviction, or may have: its TEL is no
+    UB), ``kept`` (surely does, so it is not optimal), ``unbounded`` (OPT and LB are no bounds for
+    it), ``believed`` (its bound counts by the rule of evidence), ``solved`` and ``superseded`` (a
+    later run of the same method, instance, seed and limits is there).
     """
     rows = pd.DataFrame(index=range(len(frame)))
     source = frame.reset_index(drop=True)
@@ -64,8 +64,8 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     rows["id"] = rows["sha"] + "\0" + rows["instance"]
     base = rows["method"].str.extract(r"^\s*([A-Za-z0-9./+-]*)", expand=False).fillna("")
     # A custom file names itself as its solver; it is compared with the policies.
-    custom = rows["method"].map(is_own).astype(bool)
-    is_policy = base.isin(list(policies())) | custom
+    rows["custom"] = rows["method"].map(is_own).astype(bool)
+    is_policy = base.isin(list(policies())) | rows["custom"]
     engine = base.isin(list(named_engines())) | (rows["solver"].ne("") & ~is_policy)
     # A method is one or the other in all its rows, also where one crashed before it said so.
     rows["engine"] = engine.groupby(rows["method"]).transform("any").astype(bool)

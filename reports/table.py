@@ -32,7 +32,8 @@ class Column:
     """One column: its key in the frame, title and kind.
 
     It sorts by the column ``sort``. ``address`` is a column of links as seen from the page,
-    ``spread`` a column of deviations after ±. ``note`` defines the numbers, as a footnote.
+    ``spread`` a column of deviations after ±. ``note`` defines the numbers, as a footnote;
+    ``above`` is the note of a table that is not the first of its page with it.
     """
 
     key: str
@@ -42,6 +43,7 @@ class Column:
     address: str = ""
     spread: str | None = None
     note: str = ""
+    above: str = ""
 
     @property
     def numeric(self) -> bool:
@@ -110,6 +112,12 @@ class Table:
         defined = [f"{each.title}: {each.note}" for each in self.columns if each.note]
         marked = [f"{mark} {text}" for mark, text in zip(_MARKS, defined, strict=False)]
         return [text for text in (self.note, *marked) if text]
+
+    @property
+    def alone(self) -> Table:
+        """Return the table with all its footnotes, for a file of its own."""
+        shown = tuple(replace(each, note=each.note or each.above) for each in self.columns)
+        return replace(self, columns=shown)
 
     def linked(self, addresses: Mapping[str, Sequence[str]]) -> Table:
         """Return the table with an address for each cell of some columns, empty for none."""

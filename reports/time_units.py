@@ -23,7 +23,7 @@ from reports.tables.solvers import solver_table
 _PLAIN = re.compile(r"[A-Za-z0-9 .,=()+-]{1,80}")
 #: The end of slugs and titles of tables, by the unit of their times.
 MARKS = {ROUNDS: ("", ""), SECONDS: ("-seconds", " (arrivals in seconds)")}
-#: Families whose instances answer a policy's moves, as late bursts do its first one.
+#: Families made against policies, such as traps and late bursts, and their worst cases.
 _ADVERSARIAL = re.compile(r".*trap.*|late-burst|worst-.*|example-3-1", re.IGNORECASE)
 
 

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from kvopt.methods.witness import is_own
 from reports.figures.figure_parts import COLOURS, Drawing, drawing, short_name
 from reports.policy_boards import Board
 from reports.table import Column, Table, write_column, write_share
@@ -9,11 +10,14 @@ from reports.table import Column, Table, write_column, write_share
 #: The beginning of the slugs of table and figure.
 MAIN_RESULT = "main-result"
 #: Policies of a class in the table, by the place of the class: what knows more comes first.
-MOST = (5, 3, 2)
-_MARKED = (
-    "a policy with * keeps the tokens of evicted requests. The lower bounds do not hold for such "
-    "schedules, so the upper end is unknown (?)."
+MOST = (5, 3, 2, 0)
+_SHOWN = (
+    "Shown are the best policies of each class, at most {best}, and every custom method that has "
+    "a rank."
 )
+_MARKED = "a policy with * keeps the tokens of evicted requests. "
+_UNKNOWN = "Where the lower bounds do not hold for such schedules, the upper end is unknown (?)."
+_COVERED = "The lower bounds hold for such schedules too."
 _GAP = (
     "(TEL − OPT) / TEL, {over}. OPT lies between the best lower bound and the best known TEL: the "
     "bound gives the upper end, the known TEL the lower end."
@@ -25,17 +29,24 @@ _KNOWS = (
 
 
 def ranking_table(boards: list[Board]) -> Table:
-    """Return the best policies of each class, ten lines at most, with their mean gap to OPT."""
-    chosen = [board.lines.head(most) for board, most in zip(boards, MOST, strict=False)]
+    """Return the best policies of each class and all custom ones, with their mean gap to OPT."""
+    places = list(zip(boards, MOST, strict=False))
+    chosen = [
+        each.lines[(each.lines.index < most) | each.lines["method"].map(is_own)]
+        for each, most in places
+    ]
     lines = pd.concat(chosen).sort_values(["gap_low", "label"], ignore_index=True)
     lines["gap"] = write_column(write_share, lines["gap_low"], lines["gap_high"])
     lines["knows"] = lines["class"] + lines["offline"].map({True: ", offline", False: ""})
+    ends = lines.loc[lines["marked"], "gap_high"]
+    marked = _MARKED + (_COVERED if ends.notna().all() else _UNKNOWN) if len(ends) else ""
+    best = ", ".join(f"{most} {each.knows}" for each, most in places if most)
     shown = (
-        Column("label", "policy", "name", note=_MARKED if lines["marked"].any() else ""),
+        Column("label", "policy", "name", note=marked),
         Column("knows", "knowledge of outputs", note=_KNOWS),
         Column("gap", "mean gap to OPT", "share", "gap_low", note=_GAP.format(over=boards[0].over)),
     )
-    return Table(f"{MAIN_RESULT}-table", "Main result", "", shown, lines)
+    return Table(f"{MAIN_RESULT}-table", "Main result", _SHOWN.format(best=best), shown, lines)
 
 
 def ranking_figure(table: Table) -> Drawing:

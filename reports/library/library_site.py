@@ -77,6 +77,7 @@ def library_pages(
         mine.assign(id=mine["sha"].map(own)),
         _Documents(library, store),
         pictures,
+        named={},
         command="reports.library",
     )
     words = PageWords((state(table), stale_of(registry, len(stale_proofs(registry)))), notes=())

@@ -12,7 +12,7 @@ from schedules.gap import gaps
 #: Columns of rows that a page needs; each column costs in every selection.
 _COLUMNS = ["id", "label", "seed", "status", "tel", "lower_bound", "seconds", "peak_memory"]
 _COLUMNS += ["nodes", "engine", "superseded", "unbounded", "preempts", "believed", "in_seconds"]
-_COLUMNS += ["finished_utc", "key", "incumbents", "bounds"]
+_COLUMNS += ["finished_utc", "key", "incumbents", "bounds", "custom"]
 
 
 class Lines:
@@ -67,11 +67,12 @@ class PageLines:
 
     @cached_property
     def losing(self) -> Lines:
-        """The policies that UB betters, the best first, one of each TEL."""
+        """The policies that UB betters, the best first: custom ones, and one of each other TEL."""
         own = self._policies
-        own = own[own["tel"].gt(own["upper"]).fillna(False)].sort_values(["tel", "label", "key"])
-        own = own[["id", "label", "key", "tel", "upper"]].drop_duplicates(["id", "label"])
-        return Lines(own.drop_duplicates(["id", "tel"]))
+        own = own[own["tel"].gt(own["upper"]).fillna(False)].assign(published=~own["custom"])
+        own = own.sort_values(["tel", "published", "label", "key"]).drop_duplicates(["id", "label"])
+        own = own[["id", "label", "key", "tel", "upper", "custom"]]
+        return Lines(own[own["custom"] | ~own.duplicated(["id", "tel"])])
 
     @cached_property
     def losses(self) -> Lines:

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from kvopt.methods.witness import is_own
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.figures.figure_parts import try_drawing
 from reports.page_parts import ReportFigure
@@ -23,8 +24,9 @@ from reports.pages.instance_pictures import (
 from reports.pages.page_lines import PageLines
 from reports.stored_results import Results
 from reports.table import WORST_ON, Table
+from reports.time_units import Unit
 from reports.verdict_sentences import Sentence
-from schedules.gap import gaps
+from schedules.gap import gap, gaps
 from support.progress import count_progress
 
 #: Policies of one page whose schedules are drawn below the best one.
@@ -37,17 +39,25 @@ _RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d|index|readme")
 
 
 def named_instances(
-    sentences: Iterable[Sentence], parts: Iterable[Table | ReportFigure]
-) -> tuple[str, ...]:
-    """Return the ``id`` of the instances that sentences and columns ``WORST_ON`` name, in order."""
+    found: Iterable[Unit], sentences: Iterable[Sentence], parts: Iterable[Table | ReportFigure]
+) -> dict[str, set[str]]:
+    """Return the ``id`` of the named instances, each with the custom policies that it is worst for.
+
+    Those of custom policies come first, then those of sentences and columns ``WORST_ON``.
+    """
+    worst: dict[str, set[str]] = {}
+    for lines in (unit.standings for unit in found if len(unit.policies)):
+        own = lines[lines["method"].map(is_own) & lines["instance"].ne("")]
+        for identity, label in zip(own["id"], own["label"], strict=True):
+            worst.setdefault(identity, set()).add(label)
     named = [each for sentence in sentences for each in sentence.ids]
     for part in parts:
         if isinstance(part, Table) and any(each.title == WORST_ON for each in part.columns):
             named += part.frame.loc[part.frame["instance"].ne(""), "id"].tolist()
-    return tuple(dict.fromkeys(named))
+    return worst | {each: set() for each in named if each not in worst}
 
 
-def page_names(reference: pd.DataFrame, most: int, named: Sequence[str] = ()) -> dict[str, str]:
+def page_names(reference: pd.DataFrame, most: int, named: Iterable[str] = ()) -> dict[str, str]:
     """Return the file name of each instance that gets a page, the ``named`` ones first."""
     read = reference[reference["sha"].str.startswith("unread ").eq(False)]
     ordered = read.sort_values(["family", "n", "instance", "sha"])
@@ -83,14 +93,15 @@ def report_pages(
     rows: pd.DataFrame,
     store: DocumentStore | None,
     pictures: int,
+    named: Mapping[str, Set[str]],
     command: str = "reports.build",
-    named: Set[str] = frozenset(),
 ) -> list[InstancePage]:
     """Return the pages of the instances of :func:`page_names`, which are drawn in that order.
 
     ``rows`` are the shown ones of the results; an instance may have none.  After so many
-    ``pictures`` no page gets any more, except that ``named`` instances get their best schedule.  As
-    many instances, the widest gaps first, get their bounds over time.  ``command`` draws more.
+    ``pictures`` no page gets any more, except that ``named`` instances get their best schedule, and
+    the schedules of their policies.  As many instances, the widest gaps first, get their bounds
+    over time.  ``command`` draws more.
     """
     reference = results.reference.loc[list(names)]
     lines = PageLines(rows[rows["id"].isin(list(names))], reference)
@@ -103,7 +114,8 @@ def report_pages(
         registered = results.best_known.get(str(line["sha"]), {})
         better = None if line["upper_key"] else registered.get("schedule")
         if store is not None and (left > 0 or (pictures and identity in named)):
-            policies = _losing(lines.losing.of(identity)) if left > 0 else []
+            most = MOST_LOSING if left > 0 else 0
+            policies = _losing(lines.losing.of(identity), named.get(identity, set()), most)
             drawn = draw_pictures(store, line, policies, better)
             left -= sum(bool(each.svg) for each in drawn)
         elif line["found_key"] or better:
@@ -120,13 +132,21 @@ def report_pages(
     return made
 
 
-def _losing(own: pd.DataFrame) -> list[LosingPolicy]:
-    """Return the policies that UB betters: the first, the last and those evenly between."""
-    places = np.linspace(0, len(own) - 1, min(len(own), MOST_LOSING)).round().astype(int)
-    lines = own.iloc[places][["label", "key", "tel", "upper"]].itertuples(index=False, name=None)
+def _losing(own: pd.DataFrame, always: Set[str], most: int) -> list[LosingPolicy]:
+    """Return policies that UB betters: ``always``, custom ones, and others evenly up to ``most``.
+
+    The first and the last of the others are among them.
+    """
+    is_always = own["label"].isin(always)
+    kept = own[is_always]
+    for rest in (own[own["custom"] & ~is_always], own[~own["custom"]]):
+        count = max(min(len(rest), most - len(kept)), 0)
+        places = np.linspace(0, len(rest) - 1, count).round().astype(int)
+        kept = pd.concat([kept, rest.iloc[places]])
+    lines = kept.sort_values("tel", kind="stable")[["label", "key", "tel", "upper"]]
     return [
-        LosingPolicy(label, key, (int(tel) - int(upper)) / int(tel))
-        for label, key, tel, upper in lines
+        LosingPolicy(label, key, gap(int(tel), int(upper)))
+        for label, key, tel, upper in lines.itertuples(index=False, name=None)
     ]
 
 

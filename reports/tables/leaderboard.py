@@ -24,7 +24,7 @@ _BOUNDS = "Methods that make bounds only; a run without a bound counts as a gap 
 
 
 def leaderboards(found: Sequence[Board]) -> list[Table]:
-    """Return the board of each class as a table; the first one defines its columns."""
+    """Return the board of each class as a table; on a page the first one defines the columns."""
     return [_board(each, _COLUMNS if each is found[0] else _PLAIN) for each in found]
 
 
@@ -97,16 +97,17 @@ def _written(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 _GAP = (
-    "the share of its own latency that a policy would save with the optimum. Lower end: with the "
-    "best known schedule, (TEL − UB) / TEL. Upper end: by the best bound, (TEL − LB) / TEL. ?: not "
-    "known. A run without a schedule counts as 100 %."
+    "the share of its own total latency TEL that a policy would save with the optimum. [a, b]: a "
+    "with the best known schedule UB, (TEL − UB) / TEL; b by the best bound LB, (TEL − LB) / TEL. "
+    "?: not known. A run without a schedule counts as 100 %."
 )
+_RATIO = "TEL / OPT, the greatest; [a, b]: between TEL / UB and TEL / LB."
 _OPTIMAL = "share of the instances with known OPT that the policy meets, the same mean."
 _COLUMNS = (
     Column("gap", "gap", "share", sort="gap_low", spread="spread", note=_GAP),
-    Column("worst", "worst ratio", "number", sort="ratio_low", note="TEL / OPT."),
+    Column("worst", "worst ratio", "number", sort="ratio_low", note=_RATIO),
     Column("instance", WORST_ON, "name"),
     Column("optimal", "optimal", "share", note=_OPTIMAL),
     Column("seconds", "seconds", "seconds"),
 )
-_PLAIN = tuple(replace(each, note="") for each in _COLUMNS)
+_PLAIN = tuple(replace(each, note="", above=each.note) for each in _COLUMNS)

@@ -48,4 +48,4 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
         Column("most", "at most", "number", note="no instance of the family here exceeds it."),
         Column("mean", "mean ratio", "number", sort="mean_low"),
     )
-    return Table("ratios", "Competitive ratios", _NOTE, shown, table)
+    return Table("ratios", "Worst ratios", _NOTE, shown, table)
