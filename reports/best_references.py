@@ -11,6 +11,7 @@ from kvopt.methods.method_names import shown_source
 from kvopt.methods.witness import search_witness
 from schedules import evidence
 from schedules.evidence import CONSTRUCTION, BoundStatement, Witness, judge, names_proof
+from schedules.gap import gaps
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,16 @@ def find_references(rows: pd.DataFrame, found: Mapping[str, InstanceStatements])
     Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
     upper_key, found_key (of the rows' best schedule), lower, lower_by, lower_kind (certified,
     construction or solver-reported), certified, certified_by, known (stated by the file), opt
-    (missing where open), standing (a key of ``STANDINGS``), reason, and shared (the common ground
-    of proofs that do not count as two). Values are rounds, of instances in seconds nanoseconds.
+    (missing where open), standing (a key of ``STANDINGS``), reason, shared (the common ground of
+    proofs that do not count as two), gap and certified_gap (of UB to both LB). Values are rounds,
+    of instances in seconds nanoseconds.
     """
     made = [_line(case) for case in found.values()]
     # Without a case, too, there are columns; integers of whatever size stay integers.
     lines = pd.DataFrame(made, list(found), columns=list(_line(InstanceStatements())), dtype=object)
     lines = lines.astype(dict.fromkeys(("upper", "lower", "certified", "known", "opt"), "Int64"))
+    for name, side in (("gap", "lower"), ("certified_gap", "certified")):
+        lines[name] = gaps(lines["upper"], lines[side])
     about = ["id", "sha", "instance", "family", "n", "memory", "batch_time", "instance_sha256"]
     instances = rows.drop_duplicates("id")[about]
     return instances.join(lines, on="sha").set_index("id")

@@ -30,6 +30,7 @@ from reports.page_parts import PageWords, ReportFigure, ReportPage
 from reports.pages.instance_pictures import DocumentStore
 from reports.pages.report_pages import named_instances, page_names, report_pages
 from reports.paper_exports import exports
+from reports.parameter_curves import BLIND, CLAIRVOYANT
 from reports.profiles import PROFILE_NOTE
 from reports.report_folder import check_place, report_files, write_files
 from reports.stored_results import Results
@@ -41,6 +42,8 @@ from reports.tables.prediction_worth import prediction_table
 from reports.terminal_report import other_boards
 from reports.time_units import MARKS, Unit
 from reports.verdict_sentences import verdict
+from serving.answer import BASE
+from serving.slo import SERVER_SLO
 from support.click_command import (
     CHECK_OPTION,
     QUIET_OPTION,
@@ -162,12 +165,13 @@ def _made(unit: Unit) -> Iterator[Table | ReportFigure | None]:
     yield run_statuses.failures(unit.rows[~unit.rows["superseded"]])
     yield gaps.gaps_to_optimum(scheduled)
     yield gaps.gaps_to_bounds(scheduled)
+    swept = _SWEPT + (_IN_SECONDS if unit.batch_time else "")
     told = [each for each in unit.panels if each.of_prediction]
     own = [each for each in unit.panels if not each.of_prediction]
     title = "Gap against a parameter"
-    yield _figure("parameters", title, _SWEPT, lambda: parameter_figure(own))
+    yield _figure("parameters", title, swept, lambda: parameter_figure(own))
     title = "What predictions are worth"
-    yield _figure("predictions", title, _SWEPT, lambda: parameter_figure(told))
+    yield _figure("predictions", title, swept, lambda: parameter_figure(told))
     yield prediction_table(told)
     yield ratios.competitive_ratios(unit.averaged)
     yield gaps.gaps_to_optimum(scheduled, engines=True)
@@ -185,8 +189,13 @@ _PALE = "Pale: the part of the gap that no bound decides."
 _SWEPT = (
     "Mean gap to the best known schedule of a policy with three values of a parameter or more, "
     "over the instances of all curves of a panel; pale: up to the gap to the bound. A run without "
-    "a schedule counts as 100 %. Bars: standard deviation of the mean over the seeds. Horizontal: "
-    "the best online policies that know nothing of the outputs (dashed), and all (dotted)."
+    "a schedule counts as 100 %. Bars, with several seeds: standard deviation of the mean over the "
+    f"seeds. Horizontal: the best online {BLIND} policy (dashed), the best online {CLAIRVOYANT} "
+    f"policy (dotted), and {BASE} if it is neither (dash-dotted)."
+)
+_IN_SECONDS = (
+    " Over a factor of two the axis of p99 TTFT is logarithmic. Goodput: requests a second that "
+    f"keep {SERVER_SLO}."
 )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from reports.figures import figure_parts
-from reports.parameter_curves import BLIND, Panel
+from reports.parameter_curves import BLIND, CLAIRVOYANT, Panel
 from serving.answer import BASE
 from support.message_text import cut_middle
 
@@ -17,6 +17,12 @@ _IN_SECONDS = {
     "p99_ttft_ms": "p99 TTFT (s)",
     "goodput": "goodput (requests / s)",
 }
+#: Dashes of the horizontal lines.
+_DASHES = {BLIND: (4, 2), CLAIRVOYANT: (1, 1), BASE: (5, 1, 1, 1)}
+#: Most characters of a line's name, and of a title by the panels of its row.
+_LONGEST_NAME, _LONGEST_TITLE = 18, 32
+#: Share of an axis below a line that has room for its name.
+_LEAST_BELOW = 0.15
 
 
 def parameter_figure(panels: list[Panel]) -> figure_parts.Drawing | None:
@@ -34,7 +40,10 @@ def parameter_figure(panels: list[Panel]) -> figure_parts.Drawing | None:
     shown = names[: figure_parts.MOST_CURVES]
     with figure_parts.drawing(2.6 + 3.2 * wide, 0.3 + 2.7 * len(rows), slim=True) as made:
         grid = made.figure.subplots(len(rows), wide, squeeze=False)
-        for axes_of_row, row in zip(grid, rows.values(), strict=True):
+        for axes_of_row, ((family, _), row) in zip(grid, rows.items(), strict=True):
+            # Over all panels of the row.
+            title = cut_middle(figure_parts.one_row(family), _LONGEST_TITLE * len(row))
+            axes_of_row[0].set(title=title)
             for axes in axes_of_row[len(row) :]:
                 axes.set_visible(False)
             for axes, cell in zip(axes_of_row, row, strict=False):
@@ -47,33 +56,35 @@ def _draw(
     axes: Any, panel: Panel, column: str, title: str, names: list[str], shown: list[str]
 ) -> None:
     """Draw one column: curves, the interval of each gap, and the best of the other classes."""
-    points, is_gap = panel.points(column).reindex(columns=names), column == "gap_low"
+    is_gap, scale = column == "gap_low", 1e-3 if column.endswith("_ms") else 1.0
+    points = scale * panel.points(column).reindex(columns=names).astype(float)
     curves = {name: (points.index, points[name]) for name in names}
-    bars = None
-    if is_gap and not panel.of_prediction:
-        spreads = panel.spreads().reindex(columns=names)
-        bars = {name: spreads[name] for name in names}
-    figure_parts.draw_curves(axes, curves, shown, bars)
+    spreads = dict(panel.spreads().reindex(columns=names).items()) if is_gap else None
+    figure_parts.draw_curves(axes, curves, shown, spreads)
     most = panel.points("gap_high").reindex(columns=names).astype(float)
     for name, style in figure_parts.styles(shown).items() if is_gap else ():
         band = {"color": style["color"], "alpha": 0.12, "linewidth": 0}
-        axes.fill_between(points.index, points[name].astype(float), most[name], **band)
-    labels = {knows: str(runs["label"].iloc[0]) for knows, runs in panel.best.items()}
-    for knows, label in labels.items():
-        if knows == BASE and label == labels.get(BLIND):
-            continue
-        level = panel.level(knows, column)
-        look = {"color": figure_parts.INK, "alpha": 0.7, "linewidth": 1.0}
-        axes.axhline(level, dashes=(4, 2) if knows == BLIND else (1, 1), **look)
-        text = label if label.startswith(knows) else f"{knows}: {label}"
-        text = cut_middle(figure_parts.one_row(text), 40)
-        x, side = {BLIND: (0.02, "left"), BASE: (0.57, "center")}.get(knows, (0.98, "right"))
-        place = {"xycoords": ("axes fraction", "data"), "fontsize": 8, "va": "bottom", "ha": side}
-        axes.annotate(text, (x, level), **place)
-    axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
+        axes.fill_between(points.index, points[name], most[name], **band)
+    best = {knows: str(runs["label"].iloc[0]) for knows, runs in panel.best.items()}
+    levels = sorted(
+        (scale * panel.level(knows, column), label, _DASHES[knows])
+        for knows, label in best.items()
+        if knows != BASE or label != best.get(BLIND)
+    )
+    for level, _, dashes in levels:
+        axes.axhline(level, dashes=dashes, color=figure_parts.INK, alpha=0.7, linewidth=1.0)
+    if column.endswith("_ms"):
+        figure_parts.log_axis(axes)
+    if axes.get_yscale() == "linear":
+        axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
     if is_gap:
         figure_parts.percent_axis(axes.yaxis)
-    elif column.endswith("_ms"):
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}")
-    name = cut_middle(figure_parts.one_row(panel.family), 40)
-    axes.set(xlabel=panel.parameter, ylabel=title, title=name)
+    # Names of neighbouring lines stand on different sides, the lowest below its line.
+    to_axes = axes.transData + axes.transAxes.inverted()
+    for place, (level, label, _) in enumerate(levels):
+        below = not place and to_axes.transform((1.0, level))[1] > _LEAST_BELOW
+        text = cut_middle(figure_parts.one_row(label), _LONGEST_NAME)
+        x, side = (0.98, "right") if place % 2 else (0.02, "left")
+        look = {"fontsize": 8, "ha": side, "va": "top" if below else "bottom"}
+        axes.annotate(text, (x, level), xycoords=("axes fraction", "data"), **look)
+    axes.set(xlabel=panel.parameter, ylabel=title)

@@ -11,10 +11,7 @@ from reports.table import Column, Table, write_column, write_share
 MAIN_RESULT = "main-result"
 #: Policies of a class in the table, by the place of the class: what knows more comes first.
 MOST = (5, 3, 2, 0)
-_SHOWN = (
-    "Shown are the best policies of each class, at most {best}, and every custom method that has "
-    "a rank."
-)
+_SHOWN = "The best policies of each class, at most {best}, and every ranked custom method."
 _MARKED = "a policy with * keeps the tokens of evicted requests. "
 _UNKNOWN = "Where the lower bounds do not hold for such schedules, the upper end is unknown (?)."
 _COVERED = "The lower bounds hold for such schedules too."

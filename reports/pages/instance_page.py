@@ -78,12 +78,17 @@ def facts(line: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     kind, standing, word = KINDS[unit], STANDINGS[line["standing"]], line["lower_kind"]
     bounds: list[tuple[str, Any, Any]] = [
         (f"{CERTIFIED} LB, {unit.name}", line["certified"], kind),
+        (f"gap to the {CERTIFIED} LB", line["certified_gap"], "share"),
         (f"{CERTIFIED} LB by", line["certified_by"], "name"),
     ]
     if word not in ("", CERTIFIED):
         by = "" if word == CONSTRUCTION else line["lower_by"]
-        better = [(f"{word} LB, {unit.name}", line["lower"], kind), (f"{word} LB by", by, "name")]
-        bounds = better + bounds
+        bounds = [
+            (f"{word} LB, {unit.name}", line["lower"], kind),
+            (f"gap to the {word} LB", line["gap"], "share"),
+            (f"{word} LB by", by, "name"),
+            *bounds,
+        ]
     values: list[tuple[str, Any, Any]] = [
         ("family", line["family"], "name"),
         ("requests n", line["n"], "count"),

@@ -26,7 +26,7 @@ from reports.stored_results import Results
 from reports.table import WORST_ON, Table
 from reports.time_units import Unit
 from reports.verdict_sentences import Sentence
-from schedules.gap import gap, gaps
+from schedules.gap import gap
 from support.progress import count_progress
 
 #: Policies of one page whose schedules are drawn below the best one.
@@ -133,25 +133,22 @@ def report_pages(
 
 
 def _losing(own: pd.DataFrame, always: Set[str], most: int) -> list[LosingPolicy]:
-    """Return policies that UB betters: ``always``, custom ones, and others evenly up to ``most``.
+    """Return the policies that are drawn: some ``always``, with any others all custom ones.
 
-    The first and the last of the others are among them.
+    Published ones fill up to ``most``: the first, the last and those evenly between.
     """
-    is_always = own["label"].isin(always)
-    kept = own[is_always]
-    for rest in (own[own["custom"] & ~is_always], own[~own["custom"]]):
-        count = max(min(len(rest), most - len(kept)), 0)
-        places = np.linspace(0, len(rest) - 1, count).round().astype(int)
-        kept = pd.concat([kept, rest.iloc[places]])
-    lines = kept.sort_values("tel", kind="stable")[["label", "key", "tel", "upper"]]
+    kept, rest = own[own["label"].isin(always) | (own["custom"] & most > 0)], own[~own["custom"]]
+    count = max(min(len(rest), most - len(kept)), 0)
+    places = np.linspace(0, len(rest) - 1, count).round().astype(int)
+    lines = pd.concat([kept, rest.iloc[places]]).sort_values("tel", kind="stable")
     return [
         LosingPolicy(label, key, gap(int(tel), int(upper)))
-        for label, key, tel, upper in lines.itertuples(index=False, name=None)
+        for label, key, tel, upper in lines.drop(columns=["id", "custom"]).to_numpy()
     ]
 
 
 def _followed(reference: pd.DataFrame, most: int) -> set[str]:
     """Return the instances whose bounds are drawn over time: open ones first, by their gap."""
-    open_gap = gaps(reference["upper"], reference["lower"]).astype(float).fillna(1.0)
-    order = reference.assign(_gap=open_gap).sort_values(["_gap", "n", "instance"], kind="stable")
+    # A missing gap is the widest.
+    order = reference.sort_values(["gap", "n", "instance"], kind="stable")
     return set(order.index[::-1][:most])

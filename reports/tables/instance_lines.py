@@ -2,18 +2,14 @@
 
 import pandas as pd
 
-from instances.time_unit import ROUNDS, SECONDS, TimeUnit
+from instances.time_unit import ROUNDS, TimeUnit
 from reports.table import Column, Table, columns, time_column
 from schedules.evidence import STANDINGS
-from schedules.gap import gaps
 
-_NOTES = {
-    ROUNDS: "UB: the best checked schedule (TEL, rounds). LB: the best bound that is believed. "
-    "Gap = (UB − LB) / UB.",
-    SECONDS: "Instances in seconds, each with its batch time. UB: the total latency of the best "
-    "checked schedule. LB: the best bound that is believed. Both are in seconds. Gap = (UB − LB) / "
-    "UB: no schedule saves a larger share.",
-}
+_NOTE = (
+    "UB: the total latency of the best checked schedule. LB: the best bound that is believed. Both "
+    "are in {unit}. Gap = (UB − LB) / UB: no schedule saves a larger share."
+)
 _LB_IS = (
     "certified (proved in integers), by construction (it follows from how the instance is made), "
     "or solver-reported only."
@@ -38,7 +34,6 @@ def instance_table(reference: pd.DataFrame, runs: pd.DataFrame, unit: TimeUnit) 
     frame = frame.sort_values(["family", "n", "instance", "sha"])
     frame = frame.assign(
         runs=runs.groupby("id").size().reindex(frame.index).fillna(0).astype(int),
-        gap=gaps(frame["upper"], frame["lower"]),
         shown=frame["standing"].map(STANDINGS),
     ).reset_index()
     shown = (
@@ -53,7 +48,7 @@ def instance_table(reference: pd.DataFrame, runs: pd.DataFrame, unit: TimeUnit) 
         Column("shown", "OPT", "text", note=_OPT),
         Column("runs", "runs", "count"),
     )
-    return Table("instances", "Instances", _NOTES[unit], shown, frame)
+    return Table("instances", "Instances", _NOTE.format(unit=unit.name), shown, frame)
 
 
 def run_table(runs: pd.DataFrame, unit: TimeUnit) -> Table:

@@ -17,12 +17,12 @@ _NOTE = (
     "Best: the online policy of the class with the least mean gap there."
 )
 _EVEN = (
-    "from the exact end on, the first value at which the mean gap to the best known schedules "
-    "exceeds the best non-clairvoyant policy's, linear between two values; never: it does "
-    "already at the exact end; always: at no value. In brackets 95 % of 1,000 bootstrap draws "
-    "of instances, each with all its seeds."
+    "up to this value, from the exact end on, predictions help: the mean gap to the best known "
+    "schedules is at most the best non-clairvoyant policy's; linear between two values. always: "
+    "they help at every value; never: at none. In brackets 95 % of 1,000 bootstrap draws of "
+    "instances, each with all its seeds; no brackets: one instance, or both ends are the value."
 )
-_SAVED = f"the share of {BASE}'s total latency, mean over the instances; in brackets as above."
+_SAVED = f"the share of {BASE}'s total latency, mean over the instances; brackets as above."
 
 
 def prediction_table(panels: Sequence[Panel]) -> Table:
@@ -70,7 +70,7 @@ def _even(panel: Panel, policy: str, other: str) -> str:
         return ""
     value, *ends = break_even(values, over)
     low, high = sorted(ends) if np.isfinite(ends).all() else ends
-    return f"{_text(value)} [{_text(low)}, {_text(high)}]"
+    return _with_interval(*map(_text, (value, low, high)))
 
 
 def _saving(panel: Panel, policy: str, value: float) -> str:
@@ -81,7 +81,14 @@ def _saving(panel: Panel, policy: str, value: float) -> str:
     tels = (each.groupby("id")["tel"].mean().astype(float) for each in (runs, panel.best[BASE]))
     mean, *drawn = _bootstrap(np.asarray(100 * (1 - next(tels) / next(tels)), dtype=np.float64))
     low, high = np.quantile(drawn, _SHARES, method="inverted_cdf")
-    return f"{mean:.1f} % [{low:.1f}, {high:.1f}]"
+    value, *ends = (f"{each:.1f}" for each in (mean, low, high))
+    return _with_interval(value, *ends, unit=" %")
+
+
+def _with_interval(value: str, low: str, high: str, unit: str = "") -> str:
+    """Return a value, and its interval unless both ends are the value, as of one instance."""
+    interval = "" if low == high == value else f" [{low}, {high}]"
+    return f"{value}{unit}{interval}"
 
 
 def _text(value: float) -> str:

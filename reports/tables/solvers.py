@@ -47,9 +47,17 @@ def solver_table(engines: pd.DataFrame) -> Table:
         own_gap=("open", "mean"),
     )
     frame = frame.reset_index()
+    note = f"{_NOTE} Time limit: {_listed(engines, 'time_limit', ' s')} a run. "
+    note += f"Threads: {_listed(engines, 'threads')}."
     if frame["started"].any():
-        return Table("solvers", "Solvers", _NOTE + _NOTE_ITSELF, _COLUMNS + _ITSELF, frame)
-    return Table("solvers", "Solvers", _NOTE, _COLUMNS, frame)
+        return Table("solvers", "Solvers", note + _NOTE_ITSELF, _COLUMNS + _ITSELF, frame)
+    return Table("solvers", "Solvers", note, _COLUMNS, frame)
+
+
+def _listed(runs: pd.DataFrame, column: str, unit: str = "") -> str:
+    """Return the values of a column of runs, in order."""
+    values = sorted(runs[column].dropna().unique())
+    return ", ".join([f"{each:g}{unit}" for each in values] + ["none"] * runs[column].isna().any())
 
 
 _COLUMNS = (
