@@ -182,12 +182,10 @@ def collect_statements(
     for sha, bound, label, source in _values(each, "sha", "lower_bound", "label", "bound_source"):
         case = found[sha]
         case.lowers.append(BoundStatement(int(bound), label))
-        by_source = BoundStatement(
-            int(bound), f"{shown_source(source)}, {label}" if source else label
-        )
-        case.lower = case.lower or by_source
+        named = BoundStatement(int(bound), f"{shown_source(source)}, {label}" if source else label)
+        case.lower = case.lower or named
         if names_proof(source):
-            case.certified = case.certified or by_source
+            case.certified = case.certified or named
     stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
     for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
         found[sha].stated.append(int(value))

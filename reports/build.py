@@ -135,10 +135,8 @@ def _parts(results: Results) -> Iterator[Table | ReportFigure]:
 
 def _listed(unit: TimeUnit, results: Results) -> Iterator[Table]:
     """Yield the lists of instances and runs of a unit of time, under any batch time."""
-    known, own = (
-        each[each["batch_time"].ne("").eq(unit is SECONDS)]
-        for each in (results.reference, results.runs)
-    )
+    known = results.reference[results.reference["batch_time"].ne("").eq(unit is SECONDS)]
+    own = results.runs[results.runs["batch_time"].ne("").eq(unit is SECONDS)]
     mark, words = MARKS[unit]
     for part in (instance_table(known, own, unit), run_table(own, unit)):
         yield replace(part, slug=part.slug + mark, title=part.title + words)
@@ -193,10 +191,7 @@ _SWEPT = (
     f"seeds. Horizontal: the best online {BLIND} policy (dashed), the best online {CLAIRVOYANT} "
     f"policy (dotted), and {BASE} if it is neither (dash-dotted)."
 )
-_IN_SECONDS = (
-    " Over a factor of two the axis of p99 TTFT is logarithmic. Goodput: requests a second that "
-    f"keep {SERVER_SLO}."
-)
+_IN_SECONDS = f" p99 TTFT: an axis may be logarithmic. Goodput: requests/s that keep {SERVER_SLO}."
 
 
 def _figure(

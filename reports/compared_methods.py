@@ -22,9 +22,7 @@ from support.message_text import plural
 MOST_RANKED = 10
 #: The class of an engine.
 _SOLVER = "solver"
-_RANKED = (
-    "Rank: within the class. Gap: share of a method's own TEL, {over}; without a schedule, 100 %."
-)
+_RANKED = "Rank: within the class. Gap: share of a method's own TEL, {over}; no schedule: 100 %."
 
 
 @dataclass(frozen=True)

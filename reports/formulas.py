@@ -14,17 +14,14 @@ import pandas as pd
 SHIFT_SECONDS = 1.0
 
 
-def ratio_interval(
-    values: pd.Series, lower_bounds: pd.Series, upper_bounds: pd.Series
-) -> pd.DataFrame:
+def ratio_interval(values: pd.Series, lowers: pd.Series, uppers: pd.Series) -> pd.DataFrame:
     """Return the interval [value / UB, value / LB] that holds value / OPT, as columns low, high.
 
     The lower end is missing without an upper bound, the upper end without a positive lower bound.
     """
-    value, lower, upper = (each.astype("Float64") for each in (values, lower_bounds, upper_bounds))
-    return pd.DataFrame(
-        {"low": value / upper.where(upper > 0), "high": value / lower.where(lower > 0)}
-    )
+    value, lower, upper = (each.astype("Float64") for each in (values, lowers, uppers))
+    ends = {"low": value / upper.where(upper > 0), "high": value / lower.where(lower > 0)}
+    return pd.DataFrame(ends)
 
 
 def shifted_geometric_mean(values: pd.Series, shift: float = SHIFT_SECONDS) -> float:

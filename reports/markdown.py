@@ -74,9 +74,7 @@ def _cell_text(cell: Cell) -> str:
 
 def sentence_text(sentence: Sentence) -> str:
     """Return one sentence, its names as code."""
-    return "".join(
-        code(text, in_table=False) if is_name else text for text, is_name in sentence.marked
-    )
+    return "".join(code(text, in_table=False) if named else text for text, named in sentence.marked)
 
 
 def page_text(title: str, parts: Iterable[Part]) -> str:
@@ -102,9 +100,7 @@ def _part_text(part: Part) -> str:
 def overview(page: ReportPage) -> str:
     """Return the README of a report, in which long tables are links to their files."""
     parts = [wrong_text(map(str, page.contradictions))]
-    parts += [
-        _short_text(each) if isinstance(each, Table) else _part_text(each) for each in page.parts
-    ]
+    parts += [_short_text(it) if isinstance(it, Table) else _part_text(it) for it in page.parts]
     origin = [sentence_text(page.origin)] if page.origin else []
     rows = " ".join([page.summary, *origin])
     return page_text(page.title, [*parts, f"## Rows\n\n{rows}\n", _METHOD])

@@ -68,11 +68,9 @@ def panels(runs: pd.DataFrame) -> list[Panel]:
 
     All other parameters are the same on a curve.
     """
-    policies = runs[~runs["engine"]]
+    policies = runs[~runs["engine"]].copy()
     place = policies["instance"].str.replace(_DRAW, "", regex=True)
-    policies = policies.assign(
-        place=place.where(place.ne(policies["instance"]), policies["family"])
-    )
+    policies["place"] = place.where(place.ne(policies["instance"]), policies["family"])
     named = policies.groupby("label")[["method", "called"]].first()
     lines = [
         (label, *each)

@@ -91,9 +91,8 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _labels(rows: pd.DataFrame) -> pd.Series:
     """Name an engine's limits where it was run with several: they are not one method then."""
-    label: Any = pd.Series(
-        list(map(shown_method, rows["method"], rows["own_name"])), rows.index, dtype=object
-    )
+    shown = list(map(shown_method, rows["method"], rows["own_name"]))
+    label: Any = pd.Series(shown, rows.index, dtype=object)
     for column, unit in (("time_limit", "s"), ("memory_limit", "GB"), ("threads", "threads")):
         several = rows.groupby("method")[column].transform("nunique", dropna=False).gt(1)
         for at, value in rows.loc[rows["engine"] & several, column].items():

@@ -15,9 +15,8 @@ LEAST_SHARED = 0.5
 
 PROFILE_NOTE = (
     "Dolan & Moré (2002): the share of instances on which a method is within the factor τ of the "
-    "best of the methods shown; at τ = 1 the share on which it is the best. Compare each curve "
-    "with the best method, not two curves with each other: the second place depends on the methods "
-    "shown (Gould & Scott 2016)."
+    "best method shown; at τ = 1 the share on which it is the best. Compare curves with the best "
+    "method only: the second place depends on the methods shown (Gould & Scott 2016)."
 )
 
 

@@ -99,27 +99,22 @@ def _places(library: Table, slug_of: Mapping[str, str]) -> dict[str, str]:
     return places
 
 
-def _first(
-    ranked: ReportPage, library: Table, slug_of: Mapping[str, str], night: pd.DataFrame
-) -> str:
-    ranks = [
-        part
-        for part in ranked.first
-        if isinstance(part, Table) and part.slug.startswith(LEADERBOARD)
-    ]
+def _first(board: ReportPage, table: Table, slug_of: Mapping[str, str], night: pd.DataFrame) -> str:
+    tables = (part for part in board.first if isinstance(part, Table))
+    ranks = [each for each in tables if each.slug.startswith(LEADERBOARD)]
     by_key = {column.key: column for column in ranks[0].columns}
     shown: tuple[Column, ...] = (KNOWS, by_key["label"], by_key["gap"])
-    found = pd.concat([firsts(board.frame) for board in ranks])
+    found = pd.concat([firsts(each.frame) for each in ranks])
     best = replace(ranks[0], note=_NOTE, columns=shown, frame=found)
     still = replace(
-        library,
-        columns=tuple(replace(each, note="") for each in library.columns if each.key in _OPEN),
-        frame=library.frame[library.frame["gap"] > 0].head(MOST_OPEN),
+        table,
+        columns=tuple(replace(each, note="") for each in table.columns if each.key in _OPEN),
+        frame=table.frame[table.frame["gap"] > 0].head(MOST_OPEN),
     )
     pages = [f"library/instances/{slug_of[sha]}.html" for sha in still.frame["sha"]]
     return template("site").format(
         best=table_text(best),
-        state=sentence_text(state(library)),
+        state=sentence_text(state(table)),
         still=grid_text(still.linked({"instance": pages})),
         rows=origin_text(night, stale_rows(night)),
     )

@@ -10,13 +10,8 @@ from serving.answer import BASE
 from support.message_text import cut_middle
 
 MOST_PANELS = 60
-_GAP = {"gap_low": "mean gap"}
-#: Columns of runs in seconds, with their titles.
-_IN_SECONDS = {
-    "gap_low": "mean latency: gap",
-    "p99_ttft_ms": "p99 TTFT (s)",
-    "goodput": "goodput (requests / s)",
-}
+#: Columns of runs with their titles; all but the first are of runs in seconds.
+_TITLES = {"gap_low": "mean gap", "p99_ttft_ms": "p99 TTFT (s)", "goodput": "goodput (requests/s)"}
 #: Dashes of the horizontal lines.
 _DASHES = {BLIND: (4, 2), CLAIRVOYANT: (1, 1), BASE: (5, 1, 1, 1)}
 #: Most characters of a line's name, and of a title by the panels of its row.
@@ -27,11 +22,11 @@ _LEAST_BELOW = 0.15
 
 def parameter_figure(panels: list[Panel]) -> figure_parts.Drawing | None:
     """Return the curves, None without any; a row a family, in seconds also one a parameter."""
-    rows: dict[tuple[str, str], list[tuple[Panel, str, str]]] = {}
+    rows: dict[tuple[str, str], list[tuple[Panel, str]]] = {}
     for panel in panels[:MOST_PANELS]:
         in_seconds = bool(panel.runs["in_seconds"].any())
         row = rows.setdefault((panel.family, panel.parameter if in_seconds else ""), [])
-        row += [(panel, *each) for each in (_IN_SECONDS if in_seconds else _GAP).items()]
+        row += [(panel, each) for each in (_TITLES if in_seconds else ["gap_low"])]
     if not rows:
         return None
     wide = max(map(len, rows.values()))
@@ -52,9 +47,7 @@ def parameter_figure(panels: list[Panel]) -> figure_parts.Drawing | None:
     return made
 
 
-def _draw(
-    axes: Any, panel: Panel, column: str, title: str, names: list[str], shown: list[str]
-) -> None:
+def _draw(axes: Any, panel: Panel, column: str, names: list[str], shown: list[str]) -> None:
     """Draw one column: curves, the interval of each gap, and the best of the other classes."""
     is_gap, scale = column == "gap_low", 1e-3 if column.endswith("_ms") else 1.0
     points = scale * panel.points(column).reindex(columns=names).astype(float)
@@ -87,4 +80,4 @@ def _draw(
         x, side = (0.98, "right") if place % 2 else (0.02, "left")
         look = {"fontsize": 8, "ha": side, "va": "top" if below else "bottom"}
         axes.annotate(text, (x, level), xycoords=("axes fraction", "data"), **look)
-    axes.set(xlabel=panel.parameter, ylabel=title)
+    axes.set(xlabel=panel.parameter, ylabel=_TITLES[column])

@@ -19,10 +19,8 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> figure_par
     """
     table = table.assign(mean_ttft_s=table["mean_ttft_ms"].astype(float) / 1000)
     groups = table.groupby(["method", "rate"], sort=True)
-    means, spreads = (
-        each.reset_index()
-        for each in (groups.mean(numeric_only=True), groups.std(numeric_only=True))
-    )
+    means = groups.mean(numeric_only=True).reset_index()
+    spreads = groups.std(numeric_only=True).reset_index()
     order = means.groupby("method")["ael_s"].mean().sort_values().index.tolist()
     of_method, shown_names = dict(tuple(means.groupby("method"))), figure_parts.with_base(order)
 

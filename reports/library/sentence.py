@@ -23,10 +23,8 @@ def state(table: Table) -> Sentence:
     still = gaps[gaps > 0]
     counts = table.frame["class"].value_counts()
     proved = ", ".join(f"{counts.get(each, 0):,} {each}" for each in CLASSES[:-1])
-    closed = (
-        f"{plural(len(gaps), 'instance')}, {len(gaps) - len(still):,} of them with UB = LB "
-        f"({proved})"
-    )
+    count = len(gaps) - len(still)
+    closed = f"{plural(len(gaps), 'instance')}, {count:,} of them with UB = LB ({proved})"
     if still.empty:
         return Sentence((f"{closed}.",))
     rest = f"{closed}. Open: {len(still):,}, with a gap of {100 * still.mean():.1f} % on average "
@@ -42,9 +40,7 @@ def runs(registry: Registry) -> Sentence:
         for each in (entry.upper, entry.lower, entry.certified, *entry.proofs)
         if isinstance(each, EntryValue) and each.method not in NO_METHODS
     }
-    lines = [
-        (each.git_commit, f"{each.date}T", each.seconds, each.solver) for each in found.values()
-    ]
+    lines = [(run.git_commit, f"{run.date}T", run.seconds, run.solver) for run in found.values()]
     return origin(typed(pd.DataFrame(lines, columns=list(_ORIGIN[:4])), _ORIGIN), "Runs")
 
 

@@ -74,16 +74,13 @@ def compare(
     return Comparison(tuple(failures), tuple(better), tuple(changed), tuple(slower), both)
 
 
-def _contradictions(
-    reference: pd.DataFrame, now: pd.DataFrame, best_known: BestKnown | None
-) -> list[str]:
+def _contradictions(old: pd.DataFrame, now: pd.DataFrame, known: BestKnown | None) -> list[str]:
     """Return contradictions in which the night has a part, not those of the reference alone."""
-    together = pd.concat([now, reference], ignore_index=True)
+    together = pd.concat([now, old], ignore_index=True)
     together["key"] = [str(position) for position in range(len(together))]
-    known = best_known or {}
-    old = set(map(str, Results(reference.assign(key="r"), known).contradictions))
-    found = map(str, Results(together, known).contradictions)
-    return [each for each in found if each not in old]
+    before = set(map(str, Results(old.assign(key="r"), known or {}).contradictions))
+    found = map(str, Results(together, known or {}).contradictions)
+    return [each for each in found if each not in before]
 
 
 def _worse(old: Row, new: Row) -> Iterator[str]:
@@ -139,9 +136,7 @@ def _better_tel(first: int | None, second: int | None) -> bool:
 
 def _by_run(rows: pd.DataFrame) -> dict[tuple[Any, ...], Row]:
     plain = rows.astype(object).where(rows.notna(), None)
-    records = [
-        {str(name): value for name, value in row.items()} for row in plain.to_dict("records")
-    ]
+    records = [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
     return {tuple(row[name] for name in RUN): row for row in records}
 
 

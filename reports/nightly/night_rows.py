@@ -11,17 +11,13 @@ from kvopt.suites import Suite
 from support.input_files import read_whole
 
 _DECLARED = {column.name: column for column in row_columns()}
-_TOGETHER = {name: column for name, column in _DECLARED.items() if not column.apart}
+_KEPT = {name: column for name, column in _DECLARED.items() if not column.apart}
 #: Columns that differ from machine to machine and from night to night.
-TIMING = tuple(name for name, column in _TOGETHER.items() if column.part in ("took", "origin"))
+TIMING = tuple(name for name, column in _KEPT.items() if column.part in ("took", "origin"))
 #: The digest of the method's sources, which the oldest rows lack.
 _CODE = "code"
 #: The section's role stands next to its name.
-COLUMNS = (
-    *("section", "role", "reproducible"),
-    *(name for name in _TOGETHER if name != "section"),
-    _CODE,
-)
+COLUMNS = ("section", "role", "reproducible", *(name for name in _KEPT if name != "section"), _CODE)
 #: Columns of the files of rows; the rows of the suite ``predictions`` have some of runs in seconds.
 FILES = {"rows.csv": COLUMNS, "predictions.csv": (*COLUMNS, "batch_time", "p99_ttft_ms", "goodput")}
 #: The key of one run from night to night; the sources may change in between.

@@ -55,14 +55,8 @@ class LosingPolicy:
 STORED = "Best schedule of this store"
 _KNOWN = "Best known schedule"
 _ABOVE = "Best schedule above that of"
-_NOTE = (
-    "KV memory held over time under the limit M, and requests that run and wait. A lower bound in "
-    "the title is certified."
-)
-_ABOVE_NOTE = (
-    "Both over the same times and tokens: where the lower one runs other requests "
-    "or leaves room, it loses."
-)
+_NOTE = "KV memory over time under M, requests that run and wait. Lower bound: OPT or certified."
+_ABOVE_NOTE = "On the same axes: where the lower one runs other requests or leaves room, it loses."
 
 
 def draw_pictures(

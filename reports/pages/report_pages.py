@@ -41,10 +41,7 @@ _RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d|index|readme")
 def named_instances(
     found: Iterable[Unit], sentences: Iterable[Sentence], parts: Iterable[Table | ReportFigure]
 ) -> dict[str, set[str]]:
-    """Return the ``id`` of the named instances, each with the custom policies that it is worst for.
-
-    Those of custom policies come first, then those of sentences and columns ``WORST_ON``.
-    """
+    """Return the named instances by ``id``, first those worst for custom policies, with these."""
     worst: dict[str, set[str]] = {}
     for lines in (unit.standings for unit in found if len(unit.policies)):
         own = lines[lines["method"].map(is_own) & lines["instance"].ne("")]

@@ -17,10 +17,7 @@ _NOTE_OPEN = (
     "gap to OPT; the gap to the best schedule, (TEL − UB) / TEL, is at most it."
 )
 _PENALISED = "a run without a schedule counts with a gap of 100 %."
-_RANK = (
-    "by the penalised mean{to}, among policies within the problem that were run on every instance "
-    "of the family here."
-)
+_RANK = "by the penalised mean{to}, of policies within the problem run on all of the family here."
 _SOLVERS = " Solvers only, the least penalised mean{to} first; they begin with a policy's schedule."
 
 

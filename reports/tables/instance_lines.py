@@ -6,14 +6,8 @@ from instances.time_unit import ROUNDS, TimeUnit
 from reports.table import Column, Table, columns, time_column
 from schedules.evidence import STANDINGS
 
-_NOTE = (
-    "UB: the total latency of the best checked schedule. LB: the best bound that is believed. Both "
-    "are in {unit}. Gap = (UB − LB) / UB: no schedule saves a larger share."
-)
-_LB_IS = (
-    "certified (proved in integers), by construction (it follows from how the instance is made), "
-    "or solver-reported only."
-)
+_NOTE = "UB: best checked schedule. LB: best believed bound. Both in {unit}. Gap = (UB − LB) / UB."
+_LB_IS = "certified (proved in integers), by construction of the instance, or solver-reported only."
 _OPT = (
     "known where two proofs show it that share neither model code nor argument; “one argument "
     "only” where two share the argument, “one proof only” where LB = UB rests on less."
@@ -22,10 +16,7 @@ _OPT = (
 RUNS = "runs"
 #: Lines of the page's table of runs.
 MOST_RUNS = 1000
-_FIRST_RUNS = (
-    "The first runs by family, size, instance and method. The store holds all of them: "
-    "evaluate.py --export writes them as Parquet or CSV."
-)
+_FIRST_RUNS = "The first runs by family, size, instance, method; evaluate.py --export writes all."
 
 
 def instance_table(reference: pd.DataFrame, runs: pd.DataFrame, unit: TimeUnit) -> Table:

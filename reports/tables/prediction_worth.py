@@ -81,8 +81,7 @@ def _saving(panel: Panel, policy: str, value: float) -> str:
     tels = (each.groupby("id")["tel"].mean().astype(float) for each in (runs, panel.best[BASE]))
     mean, *drawn = _bootstrap(np.asarray(100 * (1 - next(tels) / next(tels)), dtype=np.float64))
     low, high = np.quantile(drawn, _SHARES, method="inverted_cdf")
-    value, *ends = (f"{each:.1f}" for each in (mean, low, high))
-    return _with_interval(value, *ends, unit=" %")
+    return _with_interval(*(f"{each:.1f}" for each in (mean, low, high)), unit=" %")
 
 
 def _with_interval(value: str, low: str, high: str, unit: str = "") -> str:

@@ -9,9 +9,7 @@ from reports.table import Column, Table, columns
 from schedules.schedule import Status
 
 _NOTE = "All stored runs that no later run of the same instance, method, seed and limits replaces."
-_NOTE_BAD = (
-    "Runs that crashed, hit the memory limit, were refused by the checker or ended in an error."
-)
+_NOTE_BAD = "Runs that crashed, hit the memory limit or an error, or that the checker refused."
 #: Lines of the list of failures.
 MOST_FAILURES = 200
 

@@ -5,15 +5,15 @@ import pandas as pd
 from reports.formulas import SHIFT_SECONDS, counted_seconds, shifted_geometric_mean
 from reports.table import Column, Table, columns
 
-_NOTE = "Wall-clock seconds. Lines are comparable only where they cover the same instances."
+_NOTE = (
+    "Wall-clock seconds, at most {limits} a run; threads: {threads}. Lines are comparable only "
+    "where they cover the same instances."
+)
 _NOTE_ITSELF = (
     " Next to a solver without a formulation others work. The columns “itself” count the runs in "
     "which it began, and the runs that it closed, by its own schedules and bounds."
 )
-_SHIFTED = (
-    f"shifted geometric mean, shift {SHIFT_SECONDS:g} s; a run that is not solved counts with its "
-    "time limit, however it ended."
-)
+_SHIFTED = f"shifted geometric mean, shift {SHIFT_SECONDS:g} s; unsolved runs count with the limit."
 _PRIMAL = (
     "integral over the time limit of the gap between the incumbent and the best known TEL "
     "(Berthold 2013), mean over the runs."
@@ -47,17 +47,14 @@ def solver_table(engines: pd.DataFrame) -> Table:
         own_gap=("open", "mean"),
     )
     frame = frame.reset_index()
-    note = f"{_NOTE} Time limit: {_listed(engines, 'time_limit', ' s')} a run. "
-    note += f"Threads: {_listed(engines, 'threads')}."
+    limits, threads = (
+        ", ".join(f"{each:g}" for each in sorted(engines[name].dropna().unique())) or "none"
+        for name in ("time_limit", "threads")
+    )
+    note = _NOTE.format(limits=limits, threads=threads)
     if frame["started"].any():
         return Table("solvers", "Solvers", note + _NOTE_ITSELF, _COLUMNS + _ITSELF, frame)
     return Table("solvers", "Solvers", note, _COLUMNS, frame)
-
-
-def _listed(runs: pd.DataFrame, column: str, unit: str = "") -> str:
-    """Return the values of a column of runs, in order."""
-    values = sorted(runs[column].dropna().unique())
-    return ", ".join([f"{each:g}{unit}" for each in values] + ["none"] * runs[column].isna().any())
 
 
 _COLUMNS = (
