@@ -134,7 +134,7 @@ def _losing(own: pd.DataFrame, always: Set[str], most: int) -> list[LosingPolicy
 
     Published ones fill up to ``most``: the first, the last and those evenly between.
     """
-    kept, rest = own[own["label"].isin(always) | (own["custom"] & most > 0)], own[~own["custom"]]
+    kept, rest = own[own["label"].isin(always) | (own["custom"] & (most > 0))], own[~own["custom"]]
     count = max(min(len(rest), most - len(kept)), 0)
     places = np.linspace(0, len(rest) - 1, count).round().astype(int)
     lines = pd.concat([kept, rest.iloc[places]]).sort_values("tel", kind="stable")

@@ -52,9 +52,8 @@ def record_of(instance: Instance, **changed: Any) -> Record:
 
 
 def frame(*records: Record) -> pd.DataFrame:
-    table = pd.DataFrame(
-        [asdict(each) for each in records], columns=[c.name for c in row_columns()]
-    )
+    names = [column.name for column in row_columns()]
+    table = pd.DataFrame([asdict(each) for each in records], columns=names)
     for column in row_columns():
         if column.dtype == "Int64":
             table[column.name] = pd.array(table[column.name].tolist(), dtype="Int64")
@@ -79,13 +78,8 @@ def digest(text: str) -> str:
 
 
 POLICIES = ("svf", "mc-sf", "fcfs", "a-min", "vllm-v1", "alpha-greedy", "h-sf", "output-peak")
-ENGINES = (
-    "highs:ilp-sparse",
-    "highs:ilp(groups=yes)",
-    "cpsat:cpsat",
-    "cpsat:cpsat-strong",
-    "search",
-)
+ENGINES = ("highs:ilp-sparse", "highs:ilp(groups=yes)", "cpsat:cpsat", "cpsat:cpsat-strong")
+ENGINES += ("search",)
 
 
 def many(instances: int, methods: int, points: int = 6, seed: int = 0) -> pd.DataFrame:

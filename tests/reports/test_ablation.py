@@ -119,9 +119,7 @@ def test_the_last_row_of_a_run_counts(write: Callable[..., Path]) -> None:
     assert _cells(folder, "| `")["`cpsat`"][:4] == ["1", "100.0", "1", "3.00"]
 
 
-def test_bad_usage_is_one_line(
-    write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_usage(write: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     """An unknown option, no rows at all, and rows of another suite: exit 2."""
     assert page.main(["--chekc"]) == 2
     assert page.main([]) == 2
@@ -139,11 +137,8 @@ def test_every_switch_is_in_the_suite() -> None:
         for section in read_suite("ablation").sections
     }
     for name, formulation in formulations().items():
-        own = [
-            option
-            for option in formulation.options
-            if option != RELAXED and isinstance(option.default, bool)
-        ]
+        switches = (each for each in formulation.options if isinstance(each.default, bool))
+        own = [option for option in switches if option != RELAXED]
         if not own or name == "cpsat":
             continue
         found = [method.partition(":")[2] for method in sections[f"switches-of-{name}"]]

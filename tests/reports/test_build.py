@@ -136,9 +136,7 @@ def test_store_csv_and_parquet_give_the_same_tables(store: Path, tmp_path: Path)
 
 @pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
-def test_both_commands_make_the_same_page_of_a_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_commands_make_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``evaluate.py --report`` and ``reports.build``, also where the registry knows better."""
     instance = read_instance(find_instance("example_3_1"))
     store = Store(tmp_path / "runs.sqlite")
@@ -200,6 +198,7 @@ def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> N
         report = make_report(Results(rows, {sha: _certified(lower)}), store=opened)
         (page,) = [each for each in report.pages if each.name == "small"]
         assert dict(page.facts)["certified LB, rounds"] == str(lower)
+        assert dict(page.facts)["gap to the certified LB"] == f"{100 * (tel - lower) / tel:.2f} %"
         assert told in " ".join(titles)
         titles.clear()
     opened.close()
@@ -232,11 +231,26 @@ def test_pages_show_what_each_policy_loses(tmp_path: Path) -> None:
     assert all((out / "instances" / name).exists() for name in pictures)
 
 
+@pytest.mark.usefixtures("no_figures")
+def test_custom_policies_are_drawn_where_they_are_worst(tmp_path: Path) -> None:
+    """Also beyond --pictures, and instead of a published policy with the same TEL."""
+    opened = Store(tmp_path / "runs.sqlite")
+    for name, late in (
+        ("far", {"svf": 0, "file:mine.py": 1, "file:yours.py": 50}),
+        ("near", {"svf": 0, "mc-sf": 9, "file:mine.py": 9, "file:yours.py": 3}),
+    ):
+        instance = Instance(name=name, memory=10, requests=tuple(_requests(len(name))))
+        opened.put(*(_run(instance, method, late=late[method]) for method in late))
+    report = make_report(Results(opened.rows()), store=opened, pages=2, pictures=1)
+    opened.close()
+    drawn = {page.name: [each.name for each in page.pictures if each.name] for page in report.pages}
+    # The worst of mine comes first, with all pictures of the page; then the worst of yours alone.
+    assert drawn == {"near": ["file:yours.py", "file:mine.py"], "far": ["file:yours.py"]}
+
+
 @pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
-def test_check_names_the_stale_file(
-    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stale_files(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--check passes after building; it names changed, missing and extra files."""
     out = tmp_path / "out"
     command = ["--store", str(store), "--out", str(out), "--pictures", "0"]
@@ -261,9 +275,7 @@ def test_check_names_the_stale_file(
 @pytest.mark.usefixtures("no_figures")
 def test_contradictions_are_loud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They stand first in every overview and on the instance's page; the command exits with 5."""
-    rows = frame(
-        record(tel=100), record(method="highs:ilp", status="feasible", tel=150, lower_bound=120)
-    )
+    rows = frame(record(tel=100), record(method="highs:ilp", tel=150, lower_bound=120))
     export_rows(rows, tmp_path / "rows.csv")
     out = tmp_path / "out"
     assert main(["--store", str(tmp_path / "rows.csv"), "--out", str(out)]) == 5

@@ -34,9 +34,8 @@ def test_all_stand_on_the_instances_of_the_one_compared_with() -> None:
     found = _compared(*runs)
     # UB is 100 and 110: 10 / 110 and 0; 20 / 120 and, of its own problem, 0; 0 and, failing, 1.
     lines = found.lines.set_index("label")
-    assert lines["gap_low"].to_dict() == pytest.approx(
-        {"fcfs": 10 / 220, "vllm-v1 *": 20 / 240, "mc-sf": 0.5}
-    )
+    gaps = {"fcfs": 10 / 220, "vllm-v1 *": 20 / 240, "mc-sf": 0.5}
+    assert lines["gap_low"].to_dict() == pytest.approx(gaps)
     assert lines["rank"].to_dict() == {"fcfs": 1, "vllm-v1 *": 1, "mc-sf": 2}
     assert (found.over, found.elsewhere) == ("mean over 2 instances", 1)
     # A sum of latencies would be another number.
@@ -62,14 +61,10 @@ def test_an_interval_is_rounded_outwards_wherever_it_stands() -> None:
     found = _compared(_run("vllm-v1", "a", 119, lower_bound=70), _run("svf", "a", 119))
     marked, plain = (write_share(0.10096, 49 / 119), write_share(49 / 119, 49 / 119))
     assert (marked, plain) == ("[10.0, 41.2] %", "41.2 %")
-    assert [write_share(0.1225, 0.1225), write_share(0.36455, 0.36464)] == [
-        "12.2 %",
-        "[36.4, 36.5] %",
-    ]
-    assert [write_ratio(1.39499, 1.80576, known) for known in (False, True)] == [
-        "[1.394, 1.806]",
-        "1.395",
-    ]
+    assert write_share(0.1225, 0.1225) == "12.2 %"
+    assert write_share(0.36455, 0.36464) == "[36.4, 36.5] %"
+    ratios = [write_ratio(1.39499, 1.80576, known) for known in (False, True)]
+    assert ratios == ["[1.394, 1.806]", "1.395"]
     assert (write_end(0.1, 0.4111, 1), write_end(0.4111, 0.4111, 1)) == ("41.2 %", "41.1 %")
     assert (write_end(-0.2, -0.1111, 1), write_end(0.1, float("nan"), 1)) == ("-11.1 %", "")
     rows = [[cell.text for cell in row] for row in found.table().rows(9)]

@@ -99,13 +99,8 @@ def test_a_report_has_them_beside_its_tables(tmp_path: Path) -> None:
 
 
 def _drawn(values: Mapping[str, tuple[float, ...]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "instance": list(values),
-            "family": [name[0] for name in values],
-            "by_seed": values.values(),
-        }
-    )
+    families = [name[0] for name in values]
+    return pd.DataFrame({"instance": list(values), "family": families, "by_seed": values.values()})
 
 
 def test_the_spread_is_that_of_means_over_the_same_instances() -> None:
@@ -160,10 +155,8 @@ def test_a_parameter_has_a_curve() -> None:
     runs += _swept("alpha-beta(alpha=0.1)", 100) + _swept("alpha-beta(alpha=0.2)", 100)
     found = measured_of(*runs)  # type: ignore[arg-type]
     first, second = panels(found)
-    assert [(each.family, each.parameter) for each in (first, second)] == [
-        ("chat", "beta"),
-        ("uniform", "beta"),
-    ]
+    assert (first.family, first.parameter) == ("chat", "beta")
+    assert (second.family, second.parameter) == ("uniform", "beta")
     assert first.points("gap_low")["mine"].to_dict() == pytest.approx({0: 0.625, 1: 0, 2: 0.75})
     assert first.spreads()["mine"].tolist() == pytest.approx([0.25 / 2**0.5, 0, 0])
     drawn = parameter_figure([first, second])
@@ -200,9 +193,8 @@ def test_a_picture_that_fails_leaves_the_report(
     monkeypatch.setattr("reports.build.ranking_figure", fails)
     runs = [record(method=method, tel=tel) for method, tel in (("svf", 3), ("mc-sf", 4))]
     build_report(Results(frame(*runs)), tmp_path, pages=0)
-    assert (
-        capsys.readouterr().err == "figure main-result: could not be drawn: RuntimeError: no font\n"
-    )
+    error = capsys.readouterr().err
+    assert error == "figure main-result: could not be drawn: RuntimeError: no font\n"
     assert (tmp_path / "tables" / "leaderboard-clairvoyant.md").is_file()
     assert not (tmp_path / "figures" / "main-result.svg").exists()
     assert list((tmp_path / "figures").glob("*.svg"))

@@ -75,9 +75,7 @@ def test_a_list_removes_nothing_outside(tmp_path: Path) -> None:
     assert set(held(root)) == {"x.md", "tables/deep/a.md", "README.md", MARKER}
 
 
-def test_a_report_that_was_cut_short_is_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cut_report_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The list is there before the first file, so the folder is known; leftovers are nobody's."""
     (tmp_path / ".kvopt-abcdefgh").touch()
 

@@ -64,9 +64,7 @@ def test_what_a_page_states_is_read_back() -> None:
     assert stated("# Title\n") is None
 
 
-def test_a_page_that_calls_itself_current_must_be(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_current_page_must_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One that names stale rows stays as it is when there are more, so that no edit renews it."""
     file = tmp_path / "page.md"
     assert to_be_stated("it", file, 9, 3) == 3
@@ -85,9 +83,8 @@ def test_check_fails_once_sources_have_changed(
     write(*(record(method=name, **given) for name in ("highs:ilp", "cpsat:cpsat")))
     monkeypatch.setattr(freshness, "_digest", lambda _: "now")
     page.main([])
-    assert (
-        "\n\nAll 2 runs used the present version of their method's code.\n" in page.PAGE.read_text()
-    )
+    age = "\n\nAll 2 runs used the present version of their method's code.\n"
+    assert age in page.PAGE.read_text()
     assert page.main(["--check"]) == 0
     monkeypatch.setattr(freshness, "_digest", lambda _: "edited")
     capsys.readouterr()
@@ -116,9 +113,8 @@ def test_a_report_tells_where_its_rows_come_from() -> None:
     """In both forms, under the title; rows that were replaced do not count."""
     old = record(tel=9, git_commit="b" * 40)
     new = record(tel=9, **MADE, finished_utc="2026-02-03T00:00:00+00:00")
-    files = report_texts(
-        make_report(Results(pd.concat([frame(old), frame(new)], ignore_index=True)))
-    )
+    both = pd.concat([frame(old), frame(new)], ignore_index=True)
+    files = report_texts(make_report(Results(both)))
     assert " Rows: 1; commit `abcdef012345`; 2026-02-03; " in files["README.md"]
     origin = "Rows: 1; commit abcdef012345; 2026-02-03; A chip, 2 cores; Python 3.12.1; "
     assert origin in files["index.html"].partition("<footer>")[2]

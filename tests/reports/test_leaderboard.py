@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from reports.build import _parts
+from reports.markdown import table_page
+from reports.paper_exports import latex_table
 from reports.stored_results import Results
 from reports.table import Table
 from reports.terminal_report import format_ranking
@@ -28,13 +30,9 @@ def _policies(**changed: int) -> list[Any]:
     """Return runs of three policies on a known instance and an open one, with its bound."""
     tels = {"svf_a": 100, "svf_b": 200, "fcfs_a": 125, "fcfs_b": 160, "alpha-beta_a": 400}
     tels |= {"alpha-beta_b": 400} | changed
+    known = {"a": 100, "b": None}
     runs = [
-        record(
-            instance=name[-1],
-            method=name[:-2],
-            tel=tel,
-            known_optimum=100 if name.endswith("a") else None,
-        )
+        record(instance=name[-1], method=name[:-2], tel=tel, known_optimum=known[name[-1]])
         for name, tel in tels.items()
     ]
     bound = record(instance="b", method="bound:bound-lp", tel=200, lower_bound=120, seconds=3.0)
@@ -169,6 +167,26 @@ def test_the_verdict_is_computed() -> None:
     )
     alone = verdict(results_of(record(tel=100)).units)
     assert str(alone[2]) == "No non-clairvoyant policy was run."
+
+
+def test_a_custom_method_stands_in_the_main_result() -> None:
+    """Seventh of its class, below the best five, and the note says which lines stand there."""
+    names = ("svf", "fcfs", "mc-sf", "h-sf", "a-random", "mc-benchmark")
+    runs = [record(method=name, tel=100 + place) for place, name in enumerate(names)]
+    own = record(method="file:mine.py", told="clairvoyant", tel=200)
+    table = table_of(results_of(*runs, own), "main-result-table")
+    assert table.frame["label"].tolist() == [*names[:5], "file:mine.py"]
+    assert "at most 5 clairvoyant, and every ranked custom method" in table.note
+
+
+def test_every_file_of_a_board_defines_its_numbers() -> None:
+    """On the page the first board does it for all."""
+    first, second = (table_of(results_of(*_policies()), slug) for slug in (CLAIRVOYANT, BLIND))
+    defined = "gap: the share of its own total latency"
+    assert defined in " ".join(first.notes)
+    assert defined not in " ".join(second.notes)
+    assert defined in table_page(second)
+    assert defined in latex_table(second)
 
 
 def _with_a_trap() -> list[Any]:

@@ -63,9 +63,7 @@ def test_every_link_leads_to_a_file(registry: Registry) -> None:
 
 
 def test_the_sentence_is_computed(registry: Registry) -> None:
-    widest, *rest = sorted(
-        registry.instances, key=lambda e: (e.lower.value - e.upper.value) / e.upper.value
-    )
+    widest, *rest = sorted(registry.instances, key=lambda e: e.lower.value / e.upper.value)
     closed = replace(widest, lower=replace(widest.lower, value=widest.upper.value))
     before, after = (
         page_text(replace(registry, instances=(*rest, each)), 0).split("\n")[2]
@@ -87,9 +85,7 @@ def test_the_sentence_is_computed(registry: Registry) -> None:
         (0.001, 0.0, "certified (sweep)", "open"),
     ],
 )
-def test_the_class_is_by_the_run_that_proved(
-    gap: float, seconds: float, kind: str, expected: str
-) -> None:
+def test_the_class(gap: float, seconds: float, kind: str, expected: str) -> None:
     """Ten seconds, a minute, more or a construction alone; open is what has a gap."""
     assert difficulty(gap, seconds, kind) == expected
 

@@ -104,13 +104,9 @@ def test_primal_integral_is_between_zero_and_the_limit(trace: list[tuple[float, 
 
 @settings(deadline=None, max_examples=50)
 @given(
-    st.lists(
-        st.lists(st.one_of(st.none(), st.floats(0.1, 1e3)), min_size=3, max_size=3),
-        min_size=1,
-        max_size=8,
-    )
+    st.lists(st.tuples(*[st.one_of(st.none(), st.floats(0.1, 1e3))] * 3), min_size=1, max_size=8)
 )
-def test_profiles_rise_to_the_share_that_was_solved(costs: list[list[float | None]]) -> None:
+def test_profiles_rise_to_the_share_that_was_solved(costs: list[tuple[float | None, ...]]) -> None:
     """ρ never falls, ends at the solved share, and at τ = 1 somebody is the best somewhere."""
     table = pd.DataFrame(costs, columns=["a", "b", "c"], dtype=float)
     found = profile(performance_ratios(table), (1.0, 1.5, 3.0, 1e9))

@@ -200,9 +200,7 @@ def test_table_and_registry_agree(data: st.DataObject, case: tuple[str, int | No
 @pytest.mark.slow("walks")
 @_FEW
 @given(st.data(), st.sampled_from(sorted(CASES, key=str)))
-def test_new_runs_beside_an_older_registry(
-    data: st.DataObject, case: tuple[str, int | None]
-) -> None:
+def test_new_runs_beside_a_registry(data: st.DataObject, case: tuple[str, int | None]) -> None:
     """A table of new runs says what the registry will say once these are merged into it."""
     instance = CASES[case]
     before = data.draw(runs(instance.name, 4, certificates=True))

@@ -34,9 +34,7 @@ def made(night: pd.DataFrame) -> SiteResults:
         return make_site_results(replace(registry, instances=few), known_values(), night, 0)
 
 
-def test_the_first_screen_says_who_is_best_and_what_is_open(
-    made: SiteResults, night: pd.DataFrame
-) -> None:
+def test_the_first_screen(made: SiteResults, night: pd.DataFrame) -> None:
     """One line a class, then the open instances with their gaps, and of what rows that is."""
     lines = made.first.splitlines()
     # Offline, online, with predictions, without, and without any that keeps tokens.

@@ -64,6 +64,7 @@ def test_competitive_ratio_is_an_interval_unless_known() -> None:
         record(instance="b", tel=160),
         record(instance="b", method="highs:ilp", tel=100, lower_bound=80, seconds=9),
     )
+    assert table_of(results, "ratios").title == "Worst ratios"
     (line,) = _table(results, "ratios").to_dict("records")
     # 160 / 100 = 1.6 is more than 150 / 100; the bound allows 160 / 80 = 2.
     assert line["worst"] == "[1.600, 2.000]"
@@ -133,6 +134,7 @@ def test_what_solvers_had_themselves() -> None:
     assert (line["started"], line["own_solved"]) == (3, 1)
     assert line["own_gap"] == pytest.approx((0 + 1 / 4) / 2)
     assert lines.loc["cpsat:cpsat", "started"] == 0
+    assert "seconds, at most 10 a run; threads: 1." in table_of(results, "solvers").note
     assert "itself started" in _titles(results)
     assert "itself started" not in _titles(results_of(alone))
 
@@ -223,9 +225,8 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
     )
     lines = _table(results, "gaps-open").set_index("label")
     assert lines["rank"].to_dict() == {"svf": 1, "fcfs": 2}
-    assert _table(results, "gaps-open-solvers")["gap_upper_mean"].tolist() == [
-        pytest.approx(5 / 95)
-    ]
+    (mean,) = _table(results, "gaps-open-solvers")["gap_upper_mean"]
+    assert mean == pytest.approx(5 / 95)
 
 
 @pytest.mark.parametrize(

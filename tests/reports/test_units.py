@@ -9,6 +9,7 @@ import pytest
 from instances.batch_time import NANOSECONDS
 from kvopt.runs.row_columns import Record
 from reports.build import make_report
+from reports.figures.ranking import ranking_table
 from reports.page_parts import ReportFigure
 from reports.stored_results import Results
 from reports.table import Table
@@ -40,9 +41,8 @@ def _store(batch_time: str, worse: int) -> list[Record]:
         trace = {"incumbents": [(0.5, 140 * unit), (1.0 + worse, 105 * unit)]}
         trace["bounds"] = [(0.5, 80 * unit), (1.5, 100 * unit)]
         made.append(record(**about, **engine, **trace, method="cpsat", solver="x"))
-        made.append(
-            record(**about, method="bound", lower_bound=(90 + worse) * unit, bound_source="prices")
-        )
+        bound = {"lower_bound": (90 + worse) * unit, "bound_source": "prices"}
+        made.append(record(**about, method="bound", **bound))
     crashed = {"method": "a-min with exact", "status": "crashed", "batch_time": batch_time}
     made.append(record(instance="b_1", family="uniform", **crashed))
     keyed = [f"{batch_time}{place}" for place in range(len(made))]
@@ -110,6 +110,13 @@ def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | ReportF
     assert together["leaderboard-clairvoyant-seconds-2"].title == (
         f"Leaderboard: clairvoyant (arrivals in seconds, {SLOW})"
     )
+
+
+def test_the_note_on_kept_tokens_is_of_its_unit() -> None:
+    """In seconds the bounds hold for what keeps tokens, so no upper end is unknown."""
+    for runs, told in ((ROUNDS, "end is unknown (?)"), (FASTER, "hold for such schedules too")):
+        (unit,) = units_of(*runs)
+        assert told in ranking_table(unit.boards).notes[1]
 
 
 def test_the_leaderboard_command_keeps_them_apart() -> None:
