@@ -36,7 +36,6 @@ def parameter_figure(panels: list[Panel]) -> figure_parts.Drawing | None:
     with figure_parts.drawing(2.6 + 3.2 * wide, 0.3 + 2.7 * len(rows), slim=True) as made:
         grid = made.figure.subplots(len(rows), wide, squeeze=False)
         for axes_of_row, ((family, _), row) in zip(grid, rows.items(), strict=True):
-            # Over all panels of the row.
             title = cut_middle(figure_parts.one_row(family), _LONGEST_TITLE * len(row))
             axes_of_row[0].set(title=title)
             for axes in axes_of_row[len(row) :]:

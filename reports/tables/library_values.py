@@ -89,14 +89,15 @@ def bar(share: float) -> str:
 
 def _line(entry: RegistryEntry, instance: Instance) -> dict[str, object]:
     upper, lower = entry.upper, entry.lower
-    is_certified = isinstance(lower, CertifiedBound)
     return {
         **{name: getattr(entry, name) for name in ("n", "memory", "instance", "reason", "file")},
         "sha": entry.sha256,
         "family": instance.family or "",
         "schedule": schedule_path(entry.instance),
         "certificate": certificate_path(entry.instance),
-        "kind": f"certified ({lower.certificate})" if is_certified else lower.kind,
+        "kind": f"certified ({lower.certificate})"
+        if isinstance(lower, CertifiedBound)
+        else lower.kind,
         "certified": entry.certified.value,
         "upper": upper.value,
         "upper_by": upper.by,
