@@ -51,8 +51,9 @@ def _draw(axes: Any, panel: Panel, column: str, names: list[str], shown: list[st
     is_gap, scale = column == "gap_low", 1e-3 if column.endswith("_ms") else 1.0
     points = scale * panel.points(column).reindex(columns=names).astype(float)
     curves = {name: (points.index, points[name]) for name in names}
-    spreads = dict(panel.spreads().reindex(columns=names).items()) if is_gap else None
-    figure_parts.draw_curves(axes, curves, shown, spreads)
+    spreads = panel.spreads().reindex(columns=names)
+    bars = {name: spreads[name] for name in names} if is_gap else None
+    figure_parts.draw_curves(axes, curves, shown, bars)
     most = panel.points("gap_high").reindex(columns=names).astype(float)
     for name, style in figure_parts.styles(shown).items() if is_gap else ():
         band = {"color": style["color"], "alpha": 0.12, "linewidth": 0}
@@ -71,12 +72,12 @@ def _draw(axes: Any, panel: Panel, column: str, names: list[str], shown: list[st
         axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
     if is_gap:
         figure_parts.percent_axis(axes.yaxis)
-    # Names of neighbouring lines stand on different sides, the lowest below its line.
+    # No two names are at one place of lines that are close; the lowest stands below its line.
     to_axes = axes.transData + axes.transAxes.inverted()
     for place, (level, label, _) in enumerate(levels):
         below = not place and to_axes.transform((1.0, level))[1] > _LEAST_BELOW
         text = cut_middle(figure_parts.one_row(label), _LONGEST_NAME)
-        x, side = (0.98, "right") if place % 2 else (0.02, "left")
+        x, side = ((0.02, "left"), (0.98, "right"), (0.5, "center"))[place]
         look = {"fontsize": 8, "ha": side, "va": "top" if below else "bottom"}
         axes.annotate(text, (x, level), xycoords=("axes fraction", "data"), **look)
     axes.set(xlabel=panel.parameter, ylabel=_TITLES[column])

@@ -70,7 +70,7 @@ def _even(panel: Panel, policy: str, other: str) -> str:
         return ""
     value, *ends = break_even(values, over)
     low, high = sorted(ends) if np.isfinite(ends).all() else ends
-    return _with_interval(*map(_text, (value, low, high)))
+    return _with_interval("", *map(_text, (value, low, high)))
 
 
 def _saving(panel: Panel, policy: str, value: float) -> str:
@@ -81,10 +81,10 @@ def _saving(panel: Panel, policy: str, value: float) -> str:
     tels = (each.groupby("id")["tel"].mean().astype(float) for each in (runs, panel.best[BASE]))
     mean, *drawn = _bootstrap(np.asarray(100 * (1 - next(tels) / next(tels)), dtype=np.float64))
     low, high = np.quantile(drawn, _SHARES, method="inverted_cdf")
-    return _with_interval(*(f"{each:.1f}" for each in (mean, low, high)), unit=" %")
+    return _with_interval(" %", *(f"{each:.1f}" for each in (mean, low, high)))
 
 
-def _with_interval(value: str, low: str, high: str, unit: str = "") -> str:
+def _with_interval(unit: str, value: str, low: str, high: str) -> str:
     """Return a value, and its interval unless both ends are the value, as of one instance."""
     interval = "" if low == high == value else f" [{low}, {high}]"
     return f"{value}{unit}{interval}"

@@ -78,8 +78,8 @@ def digest(text: str) -> str:
 
 
 POLICIES = ("svf", "mc-sf", "fcfs", "a-min", "vllm-v1", "alpha-greedy", "h-sf", "output-peak")
-ENGINES = ("highs:ilp-sparse", "highs:ilp(groups=yes)", "cpsat:cpsat", "cpsat:cpsat-strong")
-ENGINES += ("search",)
+ENGINES = ["highs:ilp-sparse", "highs:ilp(groups=yes)", "cpsat:cpsat", "cpsat:cpsat-strong"]
+ENGINES += ["search"]
 
 
 def many(instances: int, methods: int, points: int = 6, seed: int = 0) -> pd.DataFrame:

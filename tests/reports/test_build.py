@@ -239,7 +239,8 @@ def test_custom_policies_are_drawn_where_they_are_worst(tmp_path: Path) -> None:
         ("far", {"svf": 0, "file:mine.py": 1, "file:yours.py": 50}),
         ("near", {"svf": 0, "mc-sf": 9, "file:mine.py": 9, "file:yours.py": 3}),
     ):
-        instance = Instance(name=name, memory=10, requests=tuple(_requests(len(name))))
+        requests = tuple(_requests(len(name)))
+        instance = Instance(name=name, memory=10, requests=requests, family="tiny")
         opened.put(*(_run(instance, method, late=late[method]) for method in late))
     report = make_report(Results(opened.rows()), store=opened, pages=2, pictures=1)
     opened.close()

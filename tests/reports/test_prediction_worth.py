@@ -75,7 +75,7 @@ def test_the_exact_end_is_found() -> None:
 
 def test_the_interval_holds_the_crossing() -> None:
     """Two kinds of runs cross at 1 and at 3, their mean at 2; values may run downwards."""
-    assert _with_interval("never", "never", "0.45") == "never [never, 0.45]"
+    assert _with_interval("", "never", "never", "0.45") == "never [never, 0.45]"
     rises = np.array([[-1.0, 0, 1, 2, 3], [-3, -2, -1, 0, 1]])
     value, low, high = break_even(range(5), np.repeat(rises, 5, axis=0))
     assert value == 2
@@ -94,7 +94,7 @@ def test_seconds_have_three_panels() -> None:
     assert {"mean gap", "p99 TTFT (s)", "goodput (requests/s)"} <= set(shown)
     assert shown.count("alpha-greedy") == shown.count("svf") == shown.count("vllm-v1 *") == 3
     # A title a row, and bars at the points of the gaps.
-    assert shown.count("uniform, llama2-70b-2xa100") == 1
+    assert shown.count("uniform") == 1
     assert "LineCollection" in drawn.svg
 
 
