@@ -86,8 +86,7 @@ def _saving(panel: Panel, policy: str, value: float) -> str:
 
 def _with_interval(unit: str, value: str, low: str, high: str) -> str:
     """Return a value, and its interval unless both ends are the value, as of one instance."""
-    interval = "" if low == high == value else f" [{low}, {high}]"
-    return f"{value}{unit}{interval}"
+    return f"{value}{unit}" + ("" if low == high == value else f" [{low}, {high}]")
 
 
 def _text(value: float) -> str:

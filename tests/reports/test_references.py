@@ -202,7 +202,6 @@ def test_what_integers_prove_stands_apart_from_what_a_solver_reports() -> None:
     shown = dict(facts({str(key): value for key, value in line.items()}))
     assert shown["solver-reported LB, rounds"] == "95"
     assert shown["certified LB, rounds"] == "90"
-    # Of UB 100.
     assert shown["gap to the solver-reported LB"] == "5.00 %"
     assert shown["gap to the certified LB"] == "10.00 %"
     others = rows[rows["method"].ne("cpsat:cpsat")]
