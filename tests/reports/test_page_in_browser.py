@@ -135,9 +135,8 @@ def test_no_page_is_wider_than_the_screen(
         size = {"width": width, "height": 800}
         page = _open(browser, folder / name, color_scheme=scheme, viewport=size)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        colours = page.evaluate(
-            "['color', 'backgroundColor'].map(k => getComputedStyle(document.body)[k])"
-        )
+        script = "['color', 'backgroundColor'].map(k => getComputedStyle(document.body)[k])"
+        colours = page.evaluate(script)
         ink, ground = (_luminance(colour) for colour in colours)
         lighter, darker = max(ink, ground), min(ink, ground)
         # WCAG 2.1, 1.4.6: 7 : 1.

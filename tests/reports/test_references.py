@@ -39,10 +39,8 @@ def test_the_schedule_of_a_bound_is_a_policys() -> None:
     assert _line(bound, record(method="mc-sf", tel=120, seconds=9))["upper_by"] == "mc-sf"
 
 
-def _proof(method: str, source: str, value: int = 100) -> Record:
-    return record(
-        method=method, tel=value, lower_bound=value, bound_source=source, status="optimal"
-    )
+def _proof(method: str, source: str, tel: int = 100) -> Record:
+    return record(method=method, tel=tel, lower_bound=tel, bound_source=source, status="optimal")
 
 
 def test_one_engine_closes_two_make_it_certain() -> None:
