@@ -80,9 +80,7 @@ def pareto_figure(runs: pd.DataFrame, title: str) -> figure_parts.Drawing:
         for axes, (column, name) in zip(panels, _PANELS.items(), strict=True):
             seconds = runs[column].astype(float) / 1000
             groups = runs.assign(seconds=seconds).groupby("method", sort=False)
-            curves = {
-                str(method): (each["output_throughput"], each["seconds"]) for method, each in groups
-            }
+            curves = {str(k): (each["output_throughput"], each["seconds"]) for k, each in groups}
             figure_parts.draw_curves(axes, {each: curves[each] for each in names}, shown)
             figure_parts.log_axis(axes)
             axes.set(title=name, xlabel="output tokens a second", xlim=(0, None))

@@ -145,7 +145,6 @@ def _losing(own: pd.DataFrame, always: Set[str], most: int) -> list[LosingPolicy
 
 
 def _followed(reference: pd.DataFrame, most: int) -> set[str]:
-    """Return the instances whose bounds are drawn over time: open ones first, by their gap."""
-    # A missing gap is the widest.
+    """Return the instances whose bounds are drawn: the widest gaps first, missing ones above."""
     order = reference.sort_values(["gap", "n", "instance"], kind="stable")
     return set(order.index[::-1][:most])

@@ -44,11 +44,8 @@ def test_all_stand_on_the_instances_of_the_one_compared_with() -> None:
 
 def test_a_schedule_of_a_method_that_only_bounds_is_not_left_out() -> None:
     """It began with a policy that is better than those that were asked for: 96 of 4 requests."""
-    found = _compared(
-        _run("vllm-v1", "a", 120),
-        _run("svf", "a", 100),
-        _run("bound", "a", 96, found_by="policy svf-first-fit"),
-    )
+    bound = _run("bound", "a", 96, found_by="policy svf-first-fit")
+    found = _compared(_run("vllm-v1", "a", 120), _run("svf", "a", 100), bound)
     assert found.answer is not None
     best = ("best known", "policy svf-first-fit, bound", "24.000", "20.0 %")
     assert found.answer.rows()[-1] == best

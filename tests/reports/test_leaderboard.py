@@ -121,9 +121,8 @@ def test_what_keeps_tokens_is_marked_and_ranked_in_its_own_problem() -> None:
     assert lines.loc["vllm-v1 *", "worst"] == "[1.250, ?]"
     assert lines["optimal"].isna().tolist() == [True, False]
     assert any("OPT and LB are no bounds for it" in each for each in table_of(results, BLIND).notes)
-    assert "Non-clairvoyant, 2 policies: vllm-v1 * leaves at least 10.0 %; alpha-beta" in str(
-        verdict(results.units)[2]
-    )
+    told = str(verdict(results.units)[2])
+    assert "Non-clairvoyant, 2 policies: vllm-v1 * leaves at least 10.0 %; alpha-beta" in told
     # What its schedules are compared with is theirs: no table has a gap of it to OPT.
     assert "vllm-v1 *" not in _tables(results)["gaps"].index
 
@@ -162,9 +161,8 @@ def test_the_verdict_is_computed() -> None:
     changed = _policies(svf_a=150)
     changed[-1] = record(instance="b", method="bound:bound-lp", tel=200, lower_bound=160)
     # Open no more: 0 and 25 / 125.
-    assert str(verdict(results_of(*changed).units)[0]) == (
-        f"Clairvoyant, 2 policies: fcfs leaves 10.0 % to OPT {over}"
-    )
+    told = str(verdict(results_of(*changed).units)[0])
+    assert told == f"Clairvoyant, 2 policies: fcfs leaves 10.0 % to OPT {over}"
     alone = verdict(results_of(record(tel=100)).units)
     assert str(alone[2]) == "No non-clairvoyant policy was run."
 

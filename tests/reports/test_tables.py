@@ -229,12 +229,10 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
     assert mean == pytest.approx(5 / 95)
 
 
-@pytest.mark.parametrize(
-    ("note", "left"), [(KEEPS_TOKENS_COVERED, 0.25), (KEEPS_TOKENS_NOTE, None)]
-)
-def test_what_is_left_where_tokens_are_kept(note: str, left: float | None) -> None:
+@pytest.mark.parametrize(("why", "left"), [(KEEPS_TOKENS_COVERED, 0.25), (KEEPS_TOKENS_NOTE, None)])
+def test_what_is_left_where_tokens_are_kept(why: str, left: float | None) -> None:
     told = {"batch_time": "linear", "method": "vllm-v1", "tel": 120, "lower_bound": 90}
-    table = serving_table(measured_of(record(**told, detail=f"{note}; more")))
+    table = serving_table(measured_of(record(**told, detail=f"{why}; more")))
     assert table is not None
     (found,) = table.frame["gap_lower"]
     assert (None if pd.isna(found) else found) == left

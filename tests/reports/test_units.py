@@ -107,9 +107,8 @@ def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | ReportF
     assert sorted(together) == sorted([*expected, *LISTED, *COUNTED])
     titles = [part.title for part in together.values()]
     assert len(set(titles)) == len(titles)
-    assert together["leaderboard-clairvoyant-seconds-2"].title == (
-        f"Leaderboard: clairvoyant (arrivals in seconds, {SLOW})"
-    )
+    title = together["leaderboard-clairvoyant-seconds-2"].title
+    assert title == f"Leaderboard: clairvoyant (arrivals in seconds, {SLOW})"
 
 
 def test_the_note_on_kept_tokens_is_of_its_unit() -> None:
@@ -131,8 +130,6 @@ def test_the_leaderboard_command_keeps_them_apart() -> None:
 def test_any_text_may_be_a_batch_time() -> None:
     bad = [replace(each, batch_time="[x](y) <b>", key=f"b{each.key}") for each in FASTER]
     found = units_of(*bad, *SLOWER)
-    assert [each.words for each in found] == [
-        " (arrivals in seconds, batch time 1)",
-        f" (arrivals in seconds, {SLOW})",
-    ]
+    words = [each.words for each in found]
+    assert words == [" (arrivals in seconds, batch time 1)", f" (arrivals in seconds, {SLOW})"]
     assert isinstance(found[0].rows, pd.DataFrame)
