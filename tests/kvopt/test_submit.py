@@ -124,7 +124,8 @@ def test_a_folder_with_all_kinds() -> None:
     Path("found/g.sol").write_text("x(0_0) 1\n")
     Path("found/h.txt").write_text("x(0_0) 1\nx(1_0) 1\nx(2_1) 1\nx(3_4) 1\n")
     Path("found/h.lp").write_text(f"\\* Source model name={name_of_model('ilp', FOUR)} *\\\n")
-    _write("found/i.json", OPTIMAL, starts=tuple(OPTIMAL[:3]))
+    short = replace(make_schedule(FOUR, OPTIMAL, "a solver"), starts=tuple(OPTIMAL[:3]))
+    write_schedule(short, "found/i.json")
     lines = _submit("found", code=10)[0].splitlines()
     expected = [
         "found/a.json: four: TEL 13, best known none",
