@@ -77,11 +77,9 @@ def test_a_stale_proof_is_run_again(proved: Sweep, monkeypatch: Patch, capsys: C
     assert (proved.merge(), proved.check()) == (0, 0)
     proved.edit(lambda entry: [each.update(made_by="0" * 16) for each in entry["proofs"]])
     assert proved.check() == 3
-    stale = "four: STALE: the proof of {} was made by other sources"
-    told = proved.err
-    assert all(stale.format(method) in told for method in ("cpsat:cpsat", "highs:ilp"))
-    arguments = ["--folder", str(proved.folder), "--stale"]
-    methods = ["cpsat:cpsat", "highs:ilp"]
+    told, stale = proved.err, "four: STALE: the proof of {} was made by other sources"
+    arguments, methods = ["--folder", str(proved.folder), "--stale"], ["cpsat:cpsat", "highs:ilp"]
+    assert all(stale.format(method) in told for method in methods)
     for held in ([], methods[:1]):
         monkeypatch.setattr(
             rerun_proofs,
