@@ -94,7 +94,7 @@ def _of_sizes(given: dict[str, Any]) -> KvMemory:
     for name in ("layers", "kv-heads", "head-size", "gpu-memory"):
         if name.replace("-memory", "-bytes").replace("-", "_") not in given:
             raise UsageError(f"expected --{name}, or --gpu and --model, found none (see --help)")
-    return KvMemory(**{"number_bytes": Fraction(2)} | given)
+    return KvMemory(**{"number_bytes": Fraction(2), **given})
 
 
 def _changed(memory: KvMemory, given: dict[str, Any]) -> KvMemory:

@@ -100,11 +100,11 @@ def test_a_sweep_is_resumed(six: Path, tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_burst_is_called_one(tmp_path: Path) -> None:
-    """Ninety requests of 0.24 s arrive in three minutes, ten or two seconds; three may run."""
+    """Ninety requests of 0.24 s arrive in three minutes, eight or two seconds; three may run."""
     many = Instance("many", 12, tuple(Request(i, 0, 2, 2) for i in range(90)))
-    asked = (many, (0.5, 9.0, 50.0), [read_method("svf")], WISHES)
+    asked = (many, (0.5, 12.0, 50.0), [read_method("svf")], WISHES)
     most = ceiling(many, WISHES.batch_time)
-    assert 9 < most < 50
+    assert 12 < most < 50
     slo = read_slo("e2el:1s")
     table, *_ = rate_sweep(*asked, store=tmp_path / "runs.sqlite", most=most, slo=slo)
     lines = [re.split(" {2,}", line.strip()) for line in table_text(table).splitlines()]
@@ -112,7 +112,7 @@ def test_a_burst_is_called_one(tmp_path: Path) -> None:
     assert shown["sustained"].tolist() == ["yes", "too short", "burst"]
     # The same gaps at each rate.
     last = redraw_arrivals(many, 1.0).arrival_times[-1] / 1e9
-    drawn = [f"{rate * 89 / last:.3f}" for rate in (0.5, 9.0, 50.0)]
+    drawn = [f"{rate * 89 / last:.3f}" for rate in (0.5, 12.0, 50.0)]
     assert shown["drawn/s"].tolist() == drawn
     assert [float(each) < 100 for each in shown["kept %"]] == [False, False, True]
 
