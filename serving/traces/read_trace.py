@@ -338,9 +338,9 @@ def _notes(
         notes.append("no arrivals in the file: all at round 0")
     if options.round_seconds is not None:
         notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
-    recorded = (settings.blocks or 0) * (settings.block or 0)
-    if recorded and recorded != selection.memory:
-        notes.append(f"memory: {selection.memory:,} tokens, recorded with {recorded:,}")
+    tokens = (settings.blocks or 0) * (settings.block or 0)
+    if tokens and tokens != selection.memory:
+        notes.append(f"memory: {selection.memory:,} tokens, recorded with {tokens:,}")
     if settings.replicas and settings.replicas > 1:
         recorded = f"recorded on {settings.replicas} engines that share the requests"
         notes.append(f"{recorded}; here one has all")
