@@ -80,7 +80,7 @@ def _of_bounds(result: Result) -> Iterator[SummaryLine]:
         if record.peak_waiting:
             idle = none_waits_long(result.method, result.timeline) or idle
         most = f"at most {percent_left(result.gap)} % of the TEL"
-        yield "left to gain", f"nothing by order: {idle}" if idle else most
+        yield "left to gain", f"{most}; hardly by order: {idle}" if idle else most
         yield "covers", coverage(instance, result.batch_time)
     stated = instance.stated_optimum
     if stated is not None and not result.about_the_file:

@@ -91,7 +91,9 @@ class Answer:
     def conclusion(self) -> Iterator[tuple[str, bool]]:
         """Yield the sentence on the bound in pieces, each with True for the name of a method."""
         if self.base.no_request_waits and (self.base.at_once or self.won < HARDLY):
-            yield f"Order cannot win anything: {self.base.no_request_waits}.  ", False
+            proved = "" if self.bound is None else "Proved: "
+            idle = f"Observed: {self.base.no_request_waits}, so there is hardly a queue to order."
+            yield f"{idle}  {proved}", False
         if self.bound is not None:
             about = " within the problem" if self._spared else ""
             # Rounded down: no scheduler is below.  The best schedule has a mean as the methods.
@@ -199,9 +201,7 @@ def make_answer(
     reaches them.
     """
     # Of equal ones declared knowledge of the outputs comes before exact predictions.
-    found = sorted(
-        outcomes, key=lambda each: (each.total, each.knowledge.lengths == "exact", each.label)
-    )
+    found = sorted(outcomes, key=lambda x: (x.total, x.knowledge.lengths == "exact", x.label))
     base = min(found, key=lambda each: is_base(each.method, each.knowledge), default=None)
     if base is None or all(is_base(base.method, base.knowledge)):
         return None
@@ -242,7 +242,8 @@ def answer_on(
 def missing_reason(unrun: Sequence[str]) -> str:
     """Return the reason for no answer after methods that did not end."""
     base = next((each for each in unrun if policy_name(each) == BASE), "another policy")
-    return f"none, {base} was not run to the end; see --time-limit, --policy {base}"
+    less = "of a trace, --limit and --window read less"
+    return f"none, {base} was not run to the end; see --time-limit, --policy {base} ({less})"
 
 
 def _file(outcome: MethodTotal) -> str:

@@ -6,7 +6,7 @@ from instances.batch_time import BatchTime, BatchTimeError
 from kvopt.methods.method import Method
 from serving.batch_time import DEFAULT, read_batch_time
 from serving.batch_time.batch_time_names import limited
-from serving.deployments import GPUS
+from serving.deployments import GPUS, RecordedSettings
 from serving.traces import TraceReport
 from support.message_text import one_line
 from support.usage_errors import UsageError
@@ -70,20 +70,36 @@ def describe_batch_time(model: BatchTime, default: bool) -> str:
 
 
 def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:
-    """Refuse a trace of one model with the default of another; return a line on a named one."""
-    served = (read_batch_time(DEFAULT) if wished is None else wished).served
-    model = report.settings.model if report else ""
-    if report is None or not model or served is None or served.is_of(model):
+    """Refuse a trace of one model with the default of another; return a line on a named one.
+
+    The line also has recorded limits of vLLM's scheduler that the named batch time replaces.
+    """
+    if report is None:
         return ""
-    measured = f"{report.file}: measured with {model}"
-    if wished is None:
-        raise TimeUnitError(
-            f"{measured}, and the default batch time is that of {served}: name GPU and model "
-            '(--gpu, --model), a batch time (--batch-time, "fitted(FILE.csv)" of measured rounds '
-            f'or "linear(...)", docs/real_time.md), or {DEFAULT} to have that of {served} all the '
-            "same"
-        )
-    return f"{measured}, the batch time is that of {served}"
+    settings, named = report.settings, wished or read_batch_time(DEFAULT)
+    served, limits, lines = named.served, with_limits(named, report).engine_limits, []
+    if settings.model and served is not None and not served.is_of(settings.model):
+        measured = f"measured with {settings.model}"
+        if wished is None:
+            fits = f"kvopt calibrate {report.file} fits one" if report.measured else "--batch-time"
+            raise TimeUnitError(
+                f"{report.file}: {measured}, and the default batch time is that of {served}: name "
+                f'a batch time ({fits}; "fitted(FILE.csv)" of measured rounds, docs/real_time.md), '
+                f"GPU and model (--gpu, --model), or {DEFAULT} to have that of {served} all the "
+                "same"
+            )
+        lines.append(f"{measured}, the batch time is that of {served}")
+    has = limits.server, limits.running
+    if has != (settings.budget or has[0], settings.running or has[1]):
+        keeps = f'--policy "{recorded_engine(settings)}" states the recorded'
+        lines.append(f"vllm-v1 takes {limits} of the batch time, {keeps}")
+    return f"{report.file}: {'; '.join(lines)}" if lines else ""
+
+
+def recorded_engine(settings: RecordedSettings) -> str:
+    """Return vLLM's scheduler with the limits of a file, by default of the GPU."""
+    limits = {"block": settings.block, "budget": settings.budget, "running": settings.running}
+    return f"vllm-v1({','.join(f'{name}={value}' for name, value in limits.items() if value)})"
 
 
 def refuse_rounds_only(instance: Instance, method: Method) -> None:

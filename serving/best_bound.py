@@ -86,11 +86,8 @@ def bound_runs(store: Store, keys: Collection[str] | None) -> list[str]:
     rows = store.select("key", "method", "instance_sha256", "batch_time")
     own = set(keys)
     about = {tuple(place) for key, _, *place in rows if key in own}
-    return [
-        key
-        for key, method, *place in rows
-        if key not in own and tuple(place) in about and only_bounds(method)
-    ]
+    others = [row for row in rows if row[0] not in own and tuple(row[2:]) in about]
+    return [key for key, method, *_ in others if only_bounds(method)]
 
 
 def bound_of_run(
@@ -104,9 +101,8 @@ def bound_of_run(
     value, source = record.lower_bound, record.bound_source
     # Proofs of this run were evaluated at its end (``kvopt.runs.state``).
     stated = (record.status, record.detail, source)
-    if not is_bound_believed(
-        *stated, word=trusts_solver(record.method), proved=names_proof(source) or None
-    ):
+    word, proved = trusts_solver(record.method), names_proof(source) or None
+    if not is_bound_believed(*stated, word=word, proved=proved):
         value = evaluate_document(instance, record.batch_time, None, certificate)
         source = str((certificate or {}).get("kind", ""))
     if value:

@@ -41,10 +41,8 @@ def calibrated(
         columns = (rounds.prefilled, rounds.squares, rounds.decoding, rounds.read)
         # Factors of the coefficients in the rounds after the first token, up to the last.
         sums = np.cumsum(np.stack([np.ones(len(rounds)), *columns], axis=1), axis=0)
-        first, last = (
-            np.searchsorted(rounds.ends, ends[some])
-            for ends in (ours.first_tokens, ours.completions)
-        )
+        first = np.searchsorted(rounds.ends, ours.first_tokens[some])
+        last = np.searchsorted(rounds.ends, ours.completions[some])
         factors = sums[last] - sums[first]
         predicted = factors @ np.array(found.coefficients) / PICOSECONDS
         tried.append((float(np.mean((predicted / seconds - 1) ** 2)), found))

@@ -33,8 +33,6 @@ LOWEST, HIGHEST = 1e-3, 1e4
 _STRIDE = 2.0
 #: Fewest requests of a third of a run, and most of a whole run.
 _FEWEST, _MOST = 400, 100_000
-#: A half of so many times in service that still grows is a burst; shorter ones are doubled.
-_LONG = 20
 _SHOWN = tuple(f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what in ("mean", "p99"))
 
 
@@ -42,14 +40,13 @@ _SHOWN = tuple(f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what
 class Probe:
     """Result of a policy at a rate, requests a second, behind the warm-up.
 
-    ``share``: of the requests that keep the objective, NaN without a schedule.  ``sustained`` and
-    ``lengths`` are of ``serving.sustained_runs``.  ``burst``: the share is kept, but not sustained.
+    ``share``: of the requests that keep the objective, NaN without a schedule.  ``sustained`` is of
+    ``serving.sustained_runs``.  ``burst``: the share is kept, but not sustained.
     """
 
     rate: float
     share: float
-    sustained: bool = False
-    lengths: float = 0.0
+    sustained: bool | None = False
     burst: bool = False
     metrics: dict[str, float | None] = field(default_factory=dict)
 
@@ -105,20 +102,18 @@ def capacity(
     ``goodput`` and metrics; and a row a rate.  Errors are of :func:`kvopt.compare`; an interrupted
     run raises KeyboardInterrupt.
     """
-    model, n = wishes.batch_time or read_batch_time(DEFAULT), len(instance)
-    most = math.inf if not_covered(instance, model) else stability_rate(instance, model).rate
+    n, most = len(instance), ceiling(instance, wishes.batch_time)
 
     def keeps(method: Method, found: dict[float, Probe], rate: float) -> bool:
         passes = -(-_FEWEST // n)
         while True:
             drawn = repeat_requests(instance, rate, 3 * passes, arrival_seed)
-            probe = _probe(rate, drawn, method, wishes, slo, jobs, store)
+            probe = _probe(rate, drawn, method, wishes, slo, most, jobs, store)
             passes *= 2
-            judged = not probe.share >= share or probe.sustained or probe.lengths >= _LONG
+            judged = not probe.share >= share or probe.sustained is not None
             if judged or 3 * passes * n > _MOST:
                 break
-        # A rate that no scheduler sustains may be within the tolerance.
-        counts, enough = probe.sustained and rate <= most, probe.share >= share
+        counts, enough = bool(probe.sustained), probe.share >= share
         found[rate] = replace(probe, burst=enough and not counts)
         listen(method.text, found[rate])
         return enough and counts
@@ -134,10 +129,8 @@ def capacity(
         if low in found:
             line |= {"share": found[low].share, **found[low].metrics}
         lines.append(line)
-        runs += [
-            name | {"rate": rate, "share": each.share} | each.metrics
-            for rate, each in sorted(found.items())
-        ]
+        probes = [each for _, each in sorted(found.items())]
+        runs += [name | {"rate": x.rate, "share": x.share} | x.metrics for x in probes]
     return pd.DataFrame(lines), pd.DataFrame(runs)
 
 
@@ -147,6 +140,7 @@ def _probe(
     method: Method,
     wishes: Wishes,
     slo: Slo,
+    most: float,
     jobs: int,
     store: str | Path | None,
 ) -> Probe:
@@ -163,7 +157,7 @@ def _probe(
                 return Probe(rate, math.nan)
             whole = make_timeline(task.instance, parse_schedule(document))
             run, times = steadiness(whole), behind_warm_up(whole)
-            steady.append(run)
+            steady.append(run.sustained(rate, most))
             shares.append(float(good(times, slo).mean()))
             metrics = serving(times)
             found.append(
@@ -172,8 +166,8 @@ def _probe(
                 | {name: getattr(metrics, name) for name in _SHOWN}
             )
     means = {str(name): each for name, each in pd.DataFrame(found, dtype=float).mean().items()}
-    sustained, lengths = all(x.sustained for x in steady), min(x.lengths for x in steady)
-    return Probe(rate, sum(shares) / len(shares), sustained, lengths, metrics=means)
+    sustained = False if False in steady else None if None in steady else True
+    return Probe(rate, sum(shares) / len(shares), sustained, metrics=means)
 
 
 @dataclass(frozen=True)
@@ -206,10 +200,14 @@ class StabilityRate:
 
     def __str__(self) -> str:
         seconds = self.memory * self.work / self.held if self.held else 0.0
-        return (
-            f"M / (b E[g]) = {self.memory:,} / ({seconds:.4g} s * {self.held:,.0f}) = "
-            f"{self.rate:.4g} a second"
-        )
+        rounds = f"({seconds:.4g} s * {self.held:,.0f})"
+        return f"M / (b E[g]) = {self.memory:,} / {rounds} = {self.rate:.4g} a second"
+
+
+def ceiling(instance: Instance, batch_time: BatchTime | None) -> float:
+    """Return the rate (requests a second) above which no scheduler is sustained, or infinity."""
+    model = batch_time or read_batch_time(DEFAULT)
+    return math.inf if not_covered(instance, model) else stability_rate(instance, model).rate
 
 
 def stability_rate(instance: Instance, batch_time: BatchTime) -> StabilityRate:

@@ -33,7 +33,7 @@ from serving.best_bound import KnownBound, best_bound, share_left
 from serving.bounds.goodput import goodput_bound
 from serving.metrics import METRICS, goodput
 from serving.slo import Slo
-from serving.sustained_runs import steadiness
+from serving.sustained_runs import Steadiness, steadiness
 from serving.waiting_requests import few_at_a_time, no_request_waits, none_waits_long, what_binds
 from support.usage_errors import UsageError
 
@@ -54,9 +54,7 @@ def read_rates(text: str) -> tuple[float, ...]:
         rates = ()
     ascending = all(low < high for low, high in itertools.pairwise(rates))
     if not rates or not ascending or not 0 < rates[0] <= rates[-1] <= 10**9:
-        raise RatesError(
-            f"expected rates above 0, ascending, with commas as in 5,10,20, found {text[:80]!r}"
-        )
+        raise RatesError(f"expected rates above 0, ascending, as in 5,10,20, found {text[:80]!r}")
     return rates
 
 
@@ -72,7 +70,7 @@ class _Clocked(NamedTuple):
     """Figures of a run's schedule on the clock; the defaults without one."""
 
     good: float = math.nan
-    sustained: bool | None = None
+    steady: Steadiness | None = None
     waits: str = ""
     binds: str = ""
 
@@ -88,12 +86,13 @@ def rate_sweep(
     jobs: int = 1,
     store: str | Path | None = None,
     progress: bool = False,
+    most: float = math.inf,
 ) -> RateSweepResult:
     """Run methods, and the bound, on an instance at every rate; stored runs are not run again.
 
     Prompts and outputs are the instance's, in its order.  One seed draws the arrivals of all
-    ``rates`` (requests a second).  Errors are of :func:`kvopt.compare`; KeyboardInterrupt is raised
-    if runs are left, and finished ones are stored.
+    ``rates`` (requests a second); no scheduler sustains more than ``most``.  Errors are of
+    :func:`kvopt.compare`; KeyboardInterrupt is raised if runs are left, finished ones are stored.
     """
     drawn = {rate: redraw_arrivals(instance, rate, arrival_seed) for rate in rates}
     for method in methods:
@@ -117,9 +116,15 @@ def rate_sweep(
     # By both: names show six digits of a rate, and one request has one hash at all rates.
     found = zip(rows["instance"], rows["instance_sha256"], strict=True)
     rows["rate"] = [places[each] for each in found]
-    bounds, most = zip(*(limits[sha] for sha in rows["instance_sha256"]), strict=True)
+    spans = {rate: each.arrival_times[-1] / NANOSECONDS for rate, each in drawn.items()}
+    rows["drawn_rate"] = (rows["n"].astype(float) - 1) / rows["rate"].map(spans)
+    waiting = rows["peak_waiting"].ne(0) & rows["waits"].eq("")
+    steady = zip(rows["steady"], rows["rate"], waiting, strict=True)
+    judged = [run and run.sustained(rate, most, waits=waits) for run, rate, waits in steady]
+    rows["sustained"] = pd.array(judged, dtype="boolean")
+    bounds, goodputs = zip(*(limits[sha] for sha in rows["instance_sha256"]), strict=True)
     rows["lower"] = pd.array([each and each.value for each in bounds], dtype="Int64")
-    rows["bound_from"], rows["most"] = [str(each or "") for each in bounds], most
+    rows["bound_from"], rows["most"] = [str(each or "") for each in bounds], goodputs
     wrong = alarms(list(ran.shown.values()))
     for run in rows.to_dict("records"):
         who, tel, lower = f"{run['name']} on {run['instance']}", run["tel"], run["lower"]
@@ -138,7 +143,7 @@ def _on_the_clock(task: Task, store: Store, slo: Slo | None) -> _Clocked:
             waits = none_waits_long(text, times)
             binds = what_binds(text, task.batch_time, task.instance.memory, times)
             good = math.nan if slo is None else goodput(times, slo)
-            return _Clocked(good, steadiness(times).sustained or bool(waits), waits, binds)
+            return _Clocked(good, steadiness(times), waits, binds)
     return _Clocked()
 
 
@@ -184,7 +189,7 @@ def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
         None if pd.isna(upper) or pd.isna(lower) or apart else share_left(int(upper), int(lower))
         for upper, lower, apart in zip(rows["tel"], rows["lower"], rows["apart"], strict=True)
     ]
-    table = rows[["rate", "n"]].assign(
+    table = rows[["rate", "drawn_rate", "n"]].assign(
         method=rows["name"],
         seed=rows["seed"],
         status=rows["status"],
@@ -194,14 +199,12 @@ def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
         bound_ael_s=rows["lower"] / n / NANOSECONDS,
         bound_from=rows["bound_from"],
         left=pd.Series(shares, rows.index, dtype="Float64"),
+        sustained=rows["sustained"],
     )
-    # A backlog that runs and does not wait is no burst.
-    idle = rows["peak_waiting"].eq(0).astype("boolean")
-    sustained = rows["sustained"].astype("boolean")
-    table["sustained"] = sustained | idle.mask(sustained.isna())
     if slo is not None:
         table["bound_goodput"], rows = rows["most"], rows.assign(goodput=rows["good"])
     table = table.join(rows[[*METRICS, "seconds", "detail"]])
+    table["kept"] = table["goodput"] / table["request_throughput"]
     return table.sort_values("rate", kind="stable", ignore_index=True)
 
 

@@ -1,4 +1,4 @@
-"""Steadiness of a run: sustained, or a burst that drains after the last arrival.
+"""Steadiness of a run: sustained, a burst that drains after the last arrival, or too short.
 
 Arrivals cut the requests into thirds: warm-up, first half, second half.  The backlog is what has
 arrived and is not complete.
@@ -14,8 +14,8 @@ from schedules.clock.timeline import Timeline
 #: Share of the arrivals by which throughput may stay behind, and the backlog grow.
 TOLERANCE = 0.02
 _OF_REQUESTS = "arrivals begins first_tokens completions evictions recomputed prompts outputs"
-#: Least length of a third, in mean times from a request's first round to its last.
-LEAST = 5
+#: Least lengths of a half (``Steadiness.lengths``): of a sustained run, and of a burst that grows.
+LEAST, LONG = 5, 20
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,20 @@ class Steadiness:
     output_throughput: float
     grows: bool
 
-    @property
-    def sustained(self) -> bool:
-        """Check if the halves are long enough, and the run is sustained."""
-        return self.lengths >= LEAST and not self.grows
+    def sustained(self, rate: float, most: float, *, waits: bool = True) -> bool | None:
+        """Return if ``rate`` is sustained, None if the run is too short to tell.
+
+        No scheduler sustains more than ``most`` (both a second).  What runs is no backlog unless a
+        request ``waits``.
+        """
+        grows = self.grows and waits
+        if rate > most or (grows and self.lengths >= LONG):
+            return False
+        return None if grows or self.lengths < LEAST else True
 
 
 def steadiness(timeline: Timeline) -> Steadiness:
-    """Compare a timeline's halves; less than three requests, or all at one time, are a burst."""
+    """Compare a timeline's halves; less than three requests, or all at one time, have no length."""
     arrivals, completions = np.sort(timeline.arrivals), timeline.completions
     n = len(arrivals)
     begin, middle, end = (int(arrivals[min(n * part // 3, n - 1)]) for part in (1, 2, 3))

@@ -38,8 +38,7 @@ EXIT_OPEN, EXIT_BAD_USAGE = 1, 2
     fails={EXIT_BAD_USAGE: (RegistryError, FileError, MethodError, OSError)},
     interrupted="interrupted; the same command goes on",
     examples=("--stale --each 60", "am1_00 --by cpsat:cpsat-strong"),
-    codes="0 all were proved; 1 a proof did not hold; 2 bad usage, or a registry or file that "
-    "cannot be read or written",
+    codes="0 all were proved; 1 a proof did not hold; 2 bad usage, or a damaged registry or file",
 )
 @argument("names", nargs=-1, metavar="[INSTANCE]...")
 @option("--stale", is_flag=True, help="run the proofs again that other sources or solvers made")
@@ -68,13 +67,11 @@ def _prove(options: CommandOptions) -> Iterator[tuple[str, bool]]:
     library, file = LibraryWithLadder(library_by_hash()), options.folder / REGISTRY_FILE
     if not (entries := read_entries(options.folder)):
         raise RegistryError(f"{file}: there is none")
-    if unknown := sorted(set(options.names) - {each.instance for each in entries.values()}):
+    named = {each.instance: each for each in entries.values()}
+    if unknown := sorted(set(options.names) - named.keys()):
         raise RegistryError(f"{unknown[0]}: the registry has no such instance")
-    asked = [
-        each
-        for each in entries.values()
-        if each.sha256 in library and (not options.names or each.instance in options.names)
-    ]
+    chosen = (named[name] for name in dict.fromkeys(options.names) or named)
+    asked = [each for each in chosen if each.sha256 in library]
     if options.by:
         wanted = [(each.sha256, read_method(options.by).text) for each in asked]
     else:

@@ -85,12 +85,12 @@ def _judge(
             why = "a schedule in seconds, and the registry has instances in rounds only"
         return JudgedFile(f"{path}: {schedule.instance!r}: {why}", EXIT_CODES["malformed"])
     line = f"{path}: {found.instance.name}: "
-    # Also as starts alone.
-    for each in (schedule, schedule_of(found.instance, schedule.starts, _upper(schedule))):
-        verdict = check_schedule(found.instance, each)
-        if not verdict.valid:
-            note = "" if each is schedule else f"{schedule.easier}{OUTSIDE}; without that "
-            return JudgedFile(f"{line}{note}{verdict}", verdict.exit_code)
+    if (verdict := check_schedule(found.instance, schedule)).valid:
+        alone = schedule_of(found.instance, schedule.starts, _upper(schedule))
+        verdict = check_schedule(found.instance, alone)
+        line += "" if verdict.valid else f"{schedule.easier}{OUTSIDE}; without that "
+    if not verdict.valid:
+        return JudgedFile(f"{line}{verdict}", verdict.exit_code)
     before, of_it = best.get(schedule.instance_sha256, (tel + 1, path))
     if before <= tel:
         return JudgedFile(f"{line}TEL {tel}, no better than {of_it}", EXIT_NONE_BETTER)

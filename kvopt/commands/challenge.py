@@ -44,6 +44,7 @@ _ENTRIES, _RUNS, _PAGE, _COMMITMENT = "entries", "runs.sqlite", "page", "secret.
 @option("--board", "DIR", "keep entries and runs, and write the page", Path)
 @option("--instances", "DIR", "write the draws, for entries of schedules", Path)
 @option("--suite", "SUITE", "of draws (default: challenge)", completion.inputs, "challenge")
+@option("--predictions", "P", "of policies that take them (default: noise(0.5))", str, "noise(0.5)")
 @option("--time-limit", "S", "seconds of an entry's run (default: the suite's)", read_seconds)
 @option("--memory-limit", "GB", "resident memory of it (default: the suite's)", read_gigabytes)
 @option("--jobs", "N", "runs side by side (default: 1)", read_count, 1)
@@ -116,14 +117,16 @@ def _score(sections: tuple[SuiteSection, ...], options: CommandOptions) -> int:
 
 def _arguments(section: SuiteSection, entered: list[str], options: CommandOptions) -> list[str]:
     """Return the arguments of a section's runs; entries run in sections of policies."""
-    entered = entered if section.role == "policies" else []
-    own = options if section.role == "policies" else section
+    policies = section.role == "policies"
+    own = options if policies else section
     limits: dict[str, object] = {
         "--time-limit": own.time_limit or section.time_limit,
         "--memory-limit": own.memory_limit or section.memory_limit,
         "--batch-time": section.batch_time and section.batch_time.name,
     }
     limits |= {"--seeds": section.seeds, "--threads": section.threads, "--jobs": options.jobs}
+    limits["--predictions"] = options.predictions if policies else None
     given = [(name, str(value)) for name, value in limits.items() if value is not None]
-    given += [("--methods", each) for each in (*(each.text for each in section.methods), *entered)]
+    methods = [each.text for each in section.methods] + (entered if policies else [])
+    given += [("--methods", each) for each in methods]
     return ["--quiet", *(word for pair in given for word in pair)]

@@ -36,7 +36,7 @@ from serving.best_bound import (
     percent_left,
     share_left,
 )
-from serving.metrics import goodput
+from serving.metrics import good
 from serving.slo import Slo
 from support.message_text import wrap_lines
 
@@ -45,7 +45,7 @@ from support.message_text import wrap_lines
 class TelReference:
     """Reference of TELs: the optimum or a bound (rounds or nanoseconds), 0 without one.
 
-    ``covers_kept``: it holds for schedules that keep tokens, too.  ``slo``: objective of goodput.
+    ``covers_kept``: it holds for schedules that keep tokens, too.  ``slo``: the objective.
     """
 
     value: int = 0
@@ -131,15 +131,15 @@ def policies_table(
         f"{MARK.strip()} {kept}" if any(line.marked for line in lines) else "",
         _answered(instance, lines, against, [] if why else series.waiting),
         compared,
+        f"good %: requests that keep {slo}" if slo and batch_time else "",
         f"class: {OF_CLASSES}",
         *_unrun([(line.record.method, line.reason) for line in lines if line.reason]),
         *_unrun((name, f"not run: {reason}") for name, reason in refused),
         *_unrun((each.method.text, f"not run, {unbegun}") for each in series.waiting),
     ]
     notes = map(wrap_lines, filter(None, "\n".join(below).splitlines()))
-    text = "\n".join([table_text(instance, lines, against), *notes])
     return PoliciesOutcome(
-        text,
+        "\n".join([table_text(instance, lines, against), *notes]),
         accepted=all(line.record.status != "refused" for line in lines),
         found=any(line.tel is not None for line in lines),
         misstated=misstated,
@@ -287,8 +287,8 @@ def _in_seconds(
             yield "left %", None if share is None else percent_left(share)
     if against.slo is not None:
         timed = line.record.mean_ttft_ms is not None
-        good = goodput(make_timeline(line.instance, schedule), against.slo) if timed else None
-        yield "good/s", None if good is None else f"{good:.3f}"
+        kept = good(make_timeline(line.instance, schedule), against.slo) if timed else None
+        yield "good %", None if kept is None else f"{100 * kept.mean():.1f}"
 
 
 def _in_rounds(

@@ -104,7 +104,7 @@ def _run(options: CommandOptions, started: float) -> int:
         }
         complain(options.program, why.get(str(error), f"the process that reads {less}: {error}"))
         return EXIT_NO_SCHEDULE
-    if (spent := time.monotonic() - began) > max(1.0, options.time_limit / 2):
+    if (spent := time.monotonic() - began) > max(1.0, options.time_limit / 4):
         complain(
             options.program,
             f"{spent:.1f} s of the {options.time_limit:g} s went by reading {less}",

@@ -12,8 +12,8 @@ from instances.batch_time import BatchTimeError
 from instances.instance_names import find_instance
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import MethodError, read_method
+from serving.batch_time_choice import recorded_engine
 from serving.calibration import calibrated, simulate
-from serving.deployments import RecordedSettings
 from serving.metrics import PERCENTILES, latencies, spreads
 from serving.traces.read_trace import read_input
 from serving.traces.trace_arguments import TRACE_OPTIONS, trace_options
@@ -48,7 +48,7 @@ def main(options: CommandOptions) -> int:
         print(line, file=sys.stderr)
     if report is None or report.measured is None or instance.time_unit != "second":
         raise UsageError("expected a result with times of first and last tokens, found none")
-    method = read_method(options.policy or _engine(report.settings))
+    method = read_method(options.policy or recorded_engine(report.settings))
     if method.call is None or method.advised:
         raise UsageError(f"--policy: expected a published policy without an LP, found {method}")
     fitted = np.arange(len(instance)) % 2 == 0
@@ -67,9 +67,3 @@ def main(options: CommandOptions) -> int:
     columns = ["mean", *(f"p{each}" for each in PERCENTILES)]
     print(plain_table(["", *columns, *columns], rows))
     return 0
-
-
-def _engine(settings: RecordedSettings) -> str:
-    """Return vLLM's scheduler with the limits of a file, by default of the GPU."""
-    limits = {"block": settings.block, "budget": settings.budget, "running": settings.running}
-    return f"vllm-v1({','.join(f'{name}={value}' for name, value in limits.items() if value)})"

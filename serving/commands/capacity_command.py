@@ -140,9 +140,8 @@ def _table_text(table: pd.DataFrame) -> str:
     lines = []
     for line in table.to_dict("records"):
         figures = [cell(line.get(name), factor) for name, (_, factor) in _SHOWN.items()]
-        rate, above, stable = (
-            f"{float(line[name]):.4g}" for name in ("capacity", "not_kept", "stability_rate")
-        )
+        rates = (line[name] for name in ("capacity", "not_kept", "stability_rate"))
+        rate, above, stable = (f"{float(each):.4g}" for each in rates)
         above += " burst" if line["burst"] else ""
         kept = cell(line.get("share"), 100.0, 1)
         lines.append([line["method"], rate, above, stable, kept, *figures])

@@ -9,13 +9,7 @@ from instances.batch_time import BatchTime
 from kvopt.checked_numbers import read_count
 from kvopt.commands import completion
 from serving.batch_time import DEFAULT
-from serving.batch_time_choice import (
-    TimeUnitError,
-    batch_time_of,
-    read_wish,
-    too_late,
-    with_limits,
-)
+from serving.batch_time_choice import TimeUnitError, batch_time_of, read_wish, too_late, with_limits
 from serving.deployments import GPUS, MODELS, Deployment, DeploymentError, deployment
 from serving.slo import read_slo
 from serving.traces import TraceReport
@@ -31,9 +25,7 @@ DEPLOYMENT_OPTIONS = join_options(
     option("--model", "NAME", "the model on them, as llama3.1-8b (docs/gpus.md)"),
     option("--tp", "N", "GPUs that share the model (default: 1)", read_count),
 )
-SLO_OPTION = option(
-    "--slo", "TEXT", "objective of goodput, as in ttft:1s,tpot:50ms,e2el:9s", read_slo
-)
+SLO_OPTION = option("--slo", "TEXT", "objective of goodput, as ttft:1s,tpot:50ms,e2el:9s", read_slo)
 SERVING_OPTIONS = join_options(
     BATCH_TIME_OPTION,
     DEPLOYMENT_OPTIONS,

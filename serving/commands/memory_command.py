@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -38,7 +39,8 @@ def _between(least: Fraction, largest: int, expected: str) -> Callable[[str], Fr
 _BYTES = _between(Fraction(1, 2), 8, "a number from 0.5 to 8")
 _SHARE = _between(Fraction(1, 10**9), 1, "a number above 0, at most 1")
 _COUNT: dict[str, Any] = {"type": lambda text: read_integer(text, 1, 10**6), "metavar": "N"}
-_USED = "share of the GPUs' memory that is used (default: 1)"
+_USED = "share of the GPUs' memory that is used (default: 1, or of the --gpu)"
+_WEIGHTS = "memory of the model, all GPUs together (default: 0, or of the --model)"
 _WIDTH = "bytes of a number of the cache, 0.5 to 8 (default: 2)"
 
 
@@ -56,26 +58,30 @@ _WIDTH = "bytes of a number of the cache, 0.5 to 8 (default: 2)"
 @option("--layers", **_COUNT, help="layers of the model")
 @option("--kv-heads", **_COUNT, help="heads with separate keys and values")
 @option("--head-size", **_COUNT, help="hidden size / heads")
-@option("--bytes", "B", _WIDTH, _BYTES, Fraction(2))
-@option("--gpu-memory", "SIZE", "memory of one GPU", _size)
-@option("--gpus", default=1, **_COUNT, help="GPUs that share the model (default: 1)")
-@option("--weights", "SIZE", "memory of the model, all GPUs together (default: 0)", _size, 0)
-@option("--utilization", "U", _USED, _SHARE, Fraction(1))
+@option("--bytes", "B", _WIDTH, _BYTES, dest="number_bytes")
+@option("--gpu-memory", "SIZE", "memory of one GPU", _size, dest="gpu_bytes")
+@option("--gpus", **_COUNT, help="GPUs that share the model (default: 1)")
+@option("--weights", "SIZE", _WEIGHTS, _size, dest="weight_bytes")
+@option("--utilization", "U", _USED, _SHARE)
 @DEPLOYMENT_OPTIONS
 @option("--quiet", is_flag=True, help="print M and nothing else")
 def main(options: CommandOptions) -> int:
     """Compute how many tokens of keys and values the memory of the GPUs holds, step by step.
 
     SIZE is a number with GB (10^9 bytes, the default), GiB (2^30) or MiB (2^20, as nvidia-smi has).
+    With --gpu and --model, --bytes, --gpu-memory, --weights and --utilization replace their values.
     """
     deployment = named_deployment(options)
-    found = _of_sizes(options) if deployment is None else deployment.served.memory
+    values = {each.name: vars(options)[each.name] for each in fields(KvMemory)}
+    given = {name: value for name, value in values.items() if value is not None}
+    found = _of_sizes(given) if deployment is None else _changed(deployment.served.memory, given)
     if options.quiet:
         print(found.tokens)
         return 0
     rows = found.steps()
     if deployment is not None:
-        rows.append(("batch time", deployment.batch_time))
+        bits = "  (16-bit weights and cache)" if {"number_bytes", "weight_bytes"} & {*given} else ""
+        rows.append(("batch time", deployment.batch_time + bits))
         rows.append(("vLLM takes", str(engine_limits(deployment.gpu))))
     for label, text in rows:
         print(f"{label:<13}  {text}")
@@ -84,11 +90,15 @@ def main(options: CommandOptions) -> int:
     return 0
 
 
-def _of_sizes(options: CommandOptions) -> KvMemory:
-    sizes = [vars(options)[each] for each in ("layers", "kv_heads", "head_size", "gpu_memory")]
-    if None in sizes:
-        missing = ("layers", "kv-heads", "head-size", "gpu-memory")[sizes.index(None)]
-        raise UsageError(f"expected --{missing}, or --gpu and --model, found none (see --help)")
-    layers, kv_heads, head_size, gpu_bytes = sizes
-    of_gpus = (options.gpus, options.weights, options.utilization)
-    return KvMemory(layers, kv_heads, head_size, options.bytes, gpu_bytes, *of_gpus)
+def _of_sizes(given: dict[str, Any]) -> KvMemory:
+    for name in ("layers", "kv-heads", "head-size", "gpu-memory"):
+        if name.replace("-memory", "-bytes").replace("-", "_") not in given:
+            raise UsageError(f"expected --{name}, or --gpu and --model, found none (see --help)")
+    return KvMemory(**{"number_bytes": Fraction(2), **given})
+
+
+def _changed(memory: KvMemory, given: dict[str, Any]) -> KvMemory:
+    for name in ("layers", "kv-heads", "head-size", "gpus"):
+        if name.replace("-", "_") in given:
+            raise UsageError(f"--{name}: --gpu, --model and --tp state it, leave it out")
+    return replace(memory, **given)

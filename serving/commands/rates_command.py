@@ -11,6 +11,7 @@ from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import read_methods
 from kvopt.store.row_files import frame_csv
 from serving.best_bound import coverage, percent_left
+from serving.capacity_search import ceiling
 from serving.commands.deployment_arguments import deploy
 from serving.commands.shared_parts import (
     EXIT_BAD_INPUT,
@@ -43,8 +44,10 @@ _SHOWN = {
     "p99_ttft_ms": "p99",
     "mean_tpot_ms": "TPOT s",
     "p99_e2el_ms": "E2EL p99",
+    "drawn_rate": "drawn/s",
     "request_throughput": "req/s",
     "sustained": "sustained",
+    "kept": "kept %",
     "goodput": "good/s",
     "bound_goodput": "at most",
     "evictions": "evictions",
@@ -79,13 +82,15 @@ def main(options: CommandOptions) -> int:
             jobs=options.jobs,
             store=store_of(options),
             progress=not options.quiet,
+            most=ceiling(instance, wishes.batch_time),
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
     print(table_text(table))
     if not options.quiet:
         print("\n".join(_bound_lines(instance, table)))
-        print(f"good/s: requests a second that keep {options.slo or SERVER_SLO}")
+        good = f"good/s: requests a second that keep {options.slo or SERVER_SLO}"
+        print(f"drawn/s: the rate of the drawn arrivals; {good}")
     for rate, found in answers.items():
         print(f"\nat rate {rate:g}\n{found}")
     for line in wrong:
@@ -112,18 +117,19 @@ def table_text(table: pd.DataFrame) -> str:
     """Return the aligned table: one line a rate and method, seeds averaged, times in seconds."""
     shown = {name: title for name, title in _SHOWN.items() if name in table}
     values = of_methods(table)[["rate", "method", *shown]].astype(dict.fromkeys(shown, float))
-    means = values.groupby(["rate", "method"], sort=False).mean().reset_index()
+    values["sustained"] = values["sustained"].fillna(0.5)  # too short to tell
+    groups = values.groupby(["rate", "method"], sort=False)
+    means = groups.mean().assign(sustained=groups["sustained"].min()).reset_index()
     lines = []
     for rate, method, *figures in means.to_numpy().tolist():
         named = dict(zip(shown, figures, strict=True))
-        cells = {
-            name: cell(each, 1e-3 if name.endswith("_ms") else 1.0) for name, each in named.items()
-        }
+        cells = {key: cell(x, 1e-3 if key.endswith("_ms") else 1.0) for key, x in named.items()}
         cells["evictions"] = cell(named["evictions"], digits=1)
+        cells["kept"] = cell(named["kept"], 100.0, 1)
         if not math.isnan(named["left"]):
             cells["left"] = percent_left(named["left"])
-        if not math.isnan(named["sustained"]):
-            cells["sustained"] = "yes" if named["sustained"] == 1 else "burst"
+        if not math.isnan(named["mean_ttft_ms"]):
+            cells["sustained"] = {1: "yes", 0: "burst"}.get(named["sustained"], "too short")
         lines.append([f"{rate:g}", method, *cells.values()])
     return plain_table(["rate", "method", *shown.values()], lines)
 

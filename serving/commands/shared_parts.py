@@ -77,9 +77,8 @@ def prepared(
     check_beside_store(options, *suffixes)
     model = with_limits(wishes.batch_time, report)
     if not options.quiet:
-        print_on_stderr(
-            batch_time_lines([(model, instance.memory)], default=wishes.batch_time is None)
-        )
+        timed = [(model, instance.memory)]
+        print_on_stderr(batch_time_lines(timed, default=wishes.batch_time is None))
     tell_unread(options, methods, wishes)
     return instance, replace(wishes, batch_time=model)
 

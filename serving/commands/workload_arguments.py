@@ -15,8 +15,6 @@ from support.click_command import argument, join_options, option
 
 _CAPACITY_METHODS = "vllm-v1,las,swf"
 _TIME_LIMIT = f"of a run (default: {TIME_LIMIT:g})"
-_TIME_LIMIT = f"of a run (default: {TIME_LIMIT:g})"
-
 KEPT = join_options(
     option("--jobs", "N", "runs side by side (default: 1)", read_count, 1),
     option("--store", "FILE", f"where runs are kept (default: {DEFAULT_STORE})"),

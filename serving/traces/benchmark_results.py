@@ -59,9 +59,7 @@ class ResultReader(FormatReader):
             reasons = tuple(untimed if x.untimed and not x.reason else x.reason for x in ordered)
         found = make_rows(numbers, starts if timed else None, prompts, outputs, reasons)
         if streamed:
-            ends = [
-                np.array([each or 0 for each in column], np.int64) for column in (firsts, lasts)
-            ]
+            ends = [np.array([each or 0 for each in row], np.int64) for row in (firsts, lasts)]
             found = replace(found, firsts=ends[0], lasts=ends[1])
         notes = (note,) if late else ()
         yield replace(found, settings=settings, notes=notes, lacks="" if timed else self.start)

@@ -40,9 +40,7 @@ def main(options: CommandOptions) -> int:
     INSTANCE is a name of the library or the ladder, or an instance file.
     """
     if options.list:
-        rows = [
-            (each.name, each.summary, ", ".join(each.reader.expects)) for each in formats().values()
-        ]
+        rows = [(x.name, x.summary, ", ".join(x.reader.expects)) for x in formats().values()]
         sys.stdout.write(format_listing(rows))
         return 0
     if options.trace is None:
@@ -52,9 +50,8 @@ def main(options: CommandOptions) -> int:
     instance, report = read_input(path, trace_options(options), str(options.trace))
     for line in report.shown_lines(quiet=options.quiet) if report else ():
         print(line, file=sys.stderr)
-    write_out(
-        options.out, format_instance(instance, partial(count_progress, what="requests written"))
-    )
+    count = partial(count_progress, what="requests written")
+    write_out(options.out, format_instance(instance, count))
     return 0
 
 

@@ -34,9 +34,8 @@ class TableReader(LengthsReader):
                     stream.refuse("the header stands here again", numbers[column.index(name)])
             rows = self.rows_of(stream, numbers, columns)
             if self.failures:
-                rows.reasons[(rows.outputs == 0) & (rows.reasons == SkipReason.NONE)] = (
-                    SkipReason.FAILED
-                )
+                failed = (rows.outputs == 0) & (rows.reasons == SkipReason.NONE)
+                rows.reasons[failed] = SkipReason.FAILED
             yield rows
 
 

@@ -41,10 +41,8 @@ class RecordReader(LengthsReader):
         """Yield the rows; see :class:`serving.traces.format_reader.FormatReader`."""
         del options
         for numbers, objects in _chunks(stream):
-            columns = {
-                key: [each.get(key) for each in objects]
-                for key in (self.time, self.prompt, self.output)
-            }
+            keys = self.time, self.prompt, self.output
+            columns = {key: [each.get(key) for each in objects] for key in keys}
             for key, column in columns.items():
                 if None in column:
                     row = numbers[column.index(None)]

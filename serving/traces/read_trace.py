@@ -204,9 +204,7 @@ class _Selection:
             reasons[fault & (reasons == SkipReason.NONE)] = reason
         if rows.times is not None:
             self._check_order(rows.numbers, rows.times)
-            sound = np.flatnonzero(
-                (reasons == SkipReason.NONE) | (reasons == SkipReason.OVER_MEMORY)
-            )
+            sound = np.flatnonzero(np.isin(reasons, [SkipReason.NONE, SkipReason.OVER_MEMORY]))
             self.last = int(rows.times[-1])
             if self.first is None and len(sound):
                 self.first = int(rows.times[sound[0]])
@@ -276,9 +274,7 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
     skipped.sort(key=lambda each: each.first_row)
     if not selection.kept:
         selection.refuse_empty(rows_read, skipped)
-    rows = TraceRows.joined(
-        [each.take(np.flatnonzero(each.reasons == SkipReason.NONE)) for each in parts]
-    )
+    rows = TraceRows.joined([x.take(np.flatnonzero(x.reasons == SkipReason.NONE)) for x in parts])
     times = selection.times_of(rows)
     # Latencies at drawn arrivals would be of another load.
     warning, measured = "", rows.measured if options.rate is None else None
@@ -342,6 +338,9 @@ def _notes(
         notes.append("no arrivals in the file: all at round 0")
     if options.round_seconds is not None:
         notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
+    tokens = (settings.blocks or 0) * (settings.block or 0)
+    if tokens and tokens != selection.memory:
+        notes.append(f"memory: {selection.memory:,} tokens, recorded with {tokens:,}")
     if settings.replicas and settings.replicas > 1:
         recorded = f"recorded on {settings.replicas} engines that share the requests"
         notes.append(f"{recorded}; here one has all")

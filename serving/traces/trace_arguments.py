@@ -27,9 +27,7 @@ TRACE_OPTIONS = join_options(
     _option("--rate", "LAMBDA", "Poisson arrivals, so many a second", type=FLOAT),
     _option("--arrival-seed", "K", "seed of --rate (default: 0)", type=INT),
     _option("--round-seconds", "S", "turn seconds into rounds of S seconds", type=FLOAT),
-    _option(
-        "--format", "NAME", "of the file (default: by its beginning)", type=ProposedNames(formats)
-    ),
+    _option("--format", "NAME", "of the file (default: by its start)", type=ProposedNames(formats)),
     _option("--run", "K", "the K-th of several runs in one file", type=INT),
     _option("--tokenizer", "NAME", "of text: tokenizer.json or a hub's name (default: words)"),
 )

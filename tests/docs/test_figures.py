@@ -33,7 +33,7 @@ from serving.bounds.seconds import SMALL_SHARE, WINDOWS
 from serving.commands.capacity_command import main as capacity_command
 from serving.deployments import GPUS, MODELS, coefficients
 from serving.kv_memory import LLAMA2_70B_2XA100
-from serving.sustained_runs import LEAST, TOLERANCE
+from serving.sustained_runs import LEAST, LONG, TOLERANCE
 from serving.traces import csv_reader, json_readers
 from serving.waiting_requests import HARDLY
 from tests.docs.pages import PAGES, ROOT, shown
@@ -175,7 +175,7 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
     ("docs/rates.md", r"(\d+) times the mean time", lambda: [LEAST]),
     ("docs/rates.md", r"at most (\d+) % fewer than the arrivals", lambda: [100 * TOLERANCE]),
     ("docs/rates.md", r"(\d+) % of the arrivals of a half", lambda: [100 * TOLERANCE]),
-    ("docs/rates.md", r"(\d+) times as long", lambda: [capacity_sweep._LONG]),
+    ("docs/rates.md", r"(\d+) times as long", lambda: [LONG]),
     ("docs/rates.md", r"(\d+) % of the requests \(`--share`\)", lambda: _default("--share")),
     ("docs/rates.md", r"(\d+) % above \(`--precision`\)", lambda: _default("--precision")),
     ("docs/serving.md", r"under (\d+) % of total latency", lambda: [100 * HARDLY]),

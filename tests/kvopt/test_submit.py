@@ -124,6 +124,8 @@ def test_a_folder_with_all_kinds() -> None:
     Path("found/g.sol").write_text("x(0_0) 1\n")
     Path("found/h.txt").write_text("x(0_0) 1\nx(1_0) 1\nx(2_1) 1\nx(3_4) 1\n")
     Path("found/h.lp").write_text(f"\\* Source model name={name_of_model('ilp', FOUR)} *\\\n")
+    short = replace(make_schedule(FOUR, OPTIMAL, "a solver"), starts=tuple(OPTIMAL[:3]))
+    write_schedule(short, "found/i.json")
     lines = _submit("found", code=10)[0].splitlines()
     expected = [
         "found/a.json: four: TEL 13, best known none",
@@ -134,6 +136,7 @@ def test_a_folder_with_all_kinds() -> None:
         "found/f.json: no valid JSON at ",
         "found/g.sol: expected its model in the same folder, found no g.mps",
         "found/h.txt: four: TEL 13, no better than found/c.json",
+        "found/i.json: four: malformed: expected 4 starts, one per request, found 3",
         "taken: four: open",
     ]
     assert [line[: len(told)] for line, told in zip(lines, expected, strict=False)] == expected

@@ -29,9 +29,7 @@ IN_ROUNDS = partial(make_answer, covers_kept=True, requests=10, unit=ROUNDS)
 
 def _outcomes(tels: dict[str, int], ticks: int) -> list[MethodTotal]:
     marked = {name: name + (" *" if name.startswith("vllm") else "") for name in tels}
-    return [
-        MethodTotal(marked[name], name, knowledge(name), tel * ticks) for name, tel in tels.items()
-    ]
+    return [MethodTotal(marked[k], k, knowledge(k), tel * ticks) for k, tel in tels.items()]
 
 
 def _answer(

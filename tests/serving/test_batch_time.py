@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -90,15 +91,10 @@ def test_every_kind_tells_of_itself() -> None:
 def test_llama_takes_the_time_that_its_five_numbers_give() -> None:
     """A batch of a prompt of 1,000 tokens, a second chunk and 30 decoding requests, by hand."""
     batch = Batch(prefills=((0, 1000), (512, 256)), decoding=30, kv_read=9000)
-    # Milliseconds: 54.26 + 0.3119 · 1256 + 1.63e-5 · (1000² + 768² − 512²) + 0.1963 · 30
-    # + 1.44e-4 · 9000.
-    expected = (
-        Fraction("54.26")
-        + Fraction("0.3119") * 1256
-        + Fraction("1.63e-5") * (1000**2 + 768**2 - 512**2)
-        + Fraction("0.1963") * 30
-        + Fraction("1.44e-4") * 9000
-    ) * 10**6
+    # In milliseconds.
+    numbers = map(Fraction, ("54.26", "0.3119", "1.63e-5", "0.1963", "1.44e-4"))
+    factors = 1, 1256, 1000**2 + 768**2 - 512**2, 30, 9000
+    expected = sum(a * b for a, b in zip(numbers, factors, strict=True)) * 10**6
     found = read_batch_time(LLAMA).nanoseconds(batch)
     assert found == -(-expected.numerator // expected.denominator)
     # PAPERS.md has decode-only rounds at 55 to 85 ms, and a prefill of 4k tokens at about 1.5 s.
@@ -195,11 +191,8 @@ def test_outliers_move_no_fit(tmp_path: Path, noise: float, places: range, secon
 def test_rounds_of_prompts_do_not_move_those_that_decode(tmp_path: Path) -> None:
     """Prompts that take longer than any line says leave what a decoding round takes as it is."""
     decodes = [(0, d, k * d, 0.02 + 1e-4 * d + 1e-7 * k * d) for d in (1, 9, 30) for k in (50, 700)]
-    grid = [
-        (p, d, 900 * d, max(0.02, 2e-4 * p) + 3e-7 * 900 * d)
-        for p in (16, 64, 256, 1024, 4096)
-        for d in (0, 8, 64, 256)
-    ]
+    sizes = product((16, 64, 256, 1024, 4096), (0, 8, 64, 256))
+    grid = [(p, d, 900 * d, max(0.02, 2e-4 * p) + 3e-7 * 900 * d) for p, d in sizes]
     found = np.array(_fitted(tmp_path, decodes + grid).coefficients) / 1e12
     base, prefill, _, decode, read = found
     assert [base, decode, read] == pytest.approx([0.02, 1e-4, 1e-7], rel=1e-6)

@@ -87,9 +87,8 @@ def test_a_bound_is_computed_here_and_no_store_is_written(
     question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "8"]
     assert solve([*question, *asked]) == 0
     told = capsys.readouterr().out
-    (bound,) = re.findall(
-        r"^lower bound +([\d.]+) s  \(from Lagrangian multipliers on loads", told, re.M
-    )
+    of_loads = r"^lower bound +([\d.]+) s  \(from Lagrangian multipliers on loads"
+    (bound,) = re.findall(of_loads, told, re.M)
     if asked == ["--policy", "svf"]:
         assert "computing the bound, " in told
         (own,) = re.findall(r"^of this run +([\d.]+) s ", told, re.M)

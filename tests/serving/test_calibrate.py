@@ -66,10 +66,8 @@ def test_the_true_numbers_are_found(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "60 requests that were not fitted" in out
     found, errors = told(out)
     made = parse_batch_time(BATCH_TIME)
-    assert found.time_of(0, 0, 8, 1000) == pytest.approx(made.time_of(0, 0, 8, 1000), rel=0.01)
-    assert found.time_of(200, 40_000, 6, 800) == pytest.approx(
-        made.time_of(200, 40_000, 6, 800), rel=0.02
-    )
+    for batch, error in (((0, 0, 8, 1000), 0.01), ((200, 40_000, 6, 800), 0.02)):
+        assert found.time_of(*batch) == pytest.approx(made.time_of(*batch), rel=error)
     assert list(errors) == ["TTFT", "TPOT", "E2EL"]
     assert all(len(each) == 4 and max(map(abs, each)) <= 1 for each in errors.values())
 

@@ -52,9 +52,8 @@ def test_the_stability_rate_by_hand() -> None:
     assert str(stability_rate(longer, model)) == "M / (b E[g]) = 4 / (0.3 s * 3) = 4.444 a second"
     assert found.error == 0.0
     # Works 1 and 3: deviation 1, mean 2; two standard errors are 2 · 1 / 2 / √2.
-    uneven = stability_rate(
-        instance_of(4, (0, 1, 1), (0, 3, 1)), read_batch_time("linear(prefill=1)")
-    )
+    two = instance_of(4, (0, 1, 1), (0, 3, 1))
+    uneven = stability_rate(two, read_batch_time("linear(prefill=1)"))
     assert uneven.error == pytest.approx(0.5**0.5)
 
 
@@ -82,7 +81,7 @@ def test_the_command(
         metrics: dict[str, float | None] = {"throughput": rate, "output_throughput": 1.0}
         metrics |= {"mean_ttft_ms": 30.0, "p99_ttft_ms": 40.0}
         metrics |= {"mean_tpot_ms": 5.0, "p99_tpot_ms": 6.0}
-        return Probe(rate, share, rate <= most[method.text], 20.0, metrics=metrics)
+        return Probe(rate, share, rate <= most[method.text], metrics=metrics)
 
     monkeypatch.setattr(module, "_probe", probe)
     out, store = tmp_path / "capacity.json", tmp_path / "runs.sqlite"
@@ -112,7 +111,8 @@ def test_a_run_is_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     def probe(rate: float, drawn: Instance, *_: object) -> Probe:
         passes = len(drawn) // 100
         runs.append((rate, passes))
-        return Probe(rate, 0.5 if 1 < rate < 2 else 1.0, rate < 2 and passes > 30, passes / 4)
+        sustained = rate < 2 if passes > (30 if rate < 2 else 80) else None
+        return Probe(rate, 0.5 if 1 < rate < 2 else 1.0, sustained)
 
     monkeypatch.setattr(module, "_probe", probe)
     wishes = Wishes(batch_time=read_batch_time("linear(base=1)"))

@@ -31,9 +31,8 @@ PUBLISHED = {
 
 
 def test_the_sizes_make_the_published_number_of_weights() -> None:
-    assert {name: each.weights / 1e9 for name, each in MODELS.items()} == pytest.approx(
-        PUBLISHED, rel=0.002
-    )
+    billions = {name: each.weights / 1e9 for name, each in MODELS.items()}
+    assert billions == pytest.approx(PUBLISHED, rel=0.002)
 
 
 def test_computed_rounds_are_near_those_that_were_measured() -> None:

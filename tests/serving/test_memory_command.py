@@ -17,6 +17,7 @@ from serving.kv_memory import (
 )
 from tests.kvopt.conftest import Refused
 
+DEPLOYED = ["--gpu", "h100-80", "--model", "llama3.1-8b"]
 LLAMA = ["--layers", "80", "--kv-heads", "64", "--head-size", "128", "--gpus", "2"]
 
 
@@ -97,6 +98,16 @@ def test_the_papers_number_is_told_of_its_model_only(capsys: pytest.CaptureFixtu
     assert "70B" not in told
 
 
+def test_values_replace_those_of_a_deployment(capsys: pytest.CaptureFixture[str]) -> None:
+    """80 GiB · 0.9 less 16,059,990,016 bytes, by 131,072; the batch time stays that of 16 bits."""
+    tokens = {"": 467_296, "--utilization 0.95": 500_064, "--gpu-memory 79.6GiB": 464_346}
+    for more, expected in (tokens | {"--bytes 1": 934_592, "--weights 8GB": 528_788}).items():
+        assert main([*DEPLOYED, *more.split()]) == 0
+        told = capsys.readouterr().out
+        assert f"rounded down = {expected:,} tokens\n" in told
+        assert ("16-bit weights and cache" in told) == (more not in tokens)
+
+
 def test_half_bytes_are_exact() -> None:
     """One head of one number in one layer at half a byte: 2 · 0.5 = 1 byte a token."""
     assert KvMemory(1, 1, 1, Fraction(1, 2), 7).tokens == 7
@@ -114,6 +125,8 @@ def test_half_bytes_are_exact() -> None:
         ([*LLAMA, "--gpu-memory", "80", "--utilization", "1.1"], "above 0, at most 1"),
         ([*LLAMA, "--gpu-memory", "80", "--bytes", "0.1"], "a number from 0.5 to 8"),
         (["--layers", "0"], "expected an integer from 1"),
+        ([*DEPLOYED, "--gpus", "2"], "--gpus: --gpu, --model and --tp state it, leave it out"),
+        ([*DEPLOYED, "--kv-heads", "2"], "--kv-heads: --gpu, --model and --tp state it"),
     ],
 )
 def test_every_mistake_is_one_line(arguments: list[str], expected: str, refused: Refused) -> None:

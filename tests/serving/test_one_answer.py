@@ -37,7 +37,7 @@ def test_a_result_answers_with_those_that_ran_beside() -> None:
     assert answer.rows()[-1][1] == "svf"
     assert dict(both.summary())["answer"].endswith(f":\n{answer}")
     told = dict(replace(svf, unrun=("swf", "vllm-v1")).summary())
-    assert told["answer"].endswith("not run to the end; see --time-limit, --policy vllm-v1")
+    assert "not run to the end; see --time-limit, --policy vllm-v1 (of a t" in told["answer"]
     told = dict(replace(both, unrun=("las", "srpt")).summary())
     assert "vllm-v1(block=1) *" in told["answer"]
     unrun = "las, srpt to the end, for the answer; see --time-limit, --policy NAME"

@@ -1,5 +1,6 @@
 """The rate sweep: arrivals that are scaled, resumption, the table, the figure, and the bound."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 from contextlib import closing
 from dataclasses import replace
@@ -19,6 +20,7 @@ from kvopt.sweeps.sweep_inputs import Wishes
 from reports.figures.rate_figures import rates_figure
 from serving.batch_time import read_batch_time
 from serving.bounds.goodput import goodput_bound
+from serving.capacity_search import ceiling
 from serving.commands.rates_command import main as rates
 from serving.commands.rates_command import table_text
 from serving.rate_sweep import RatesError, rate_sweep, read_rates
@@ -98,14 +100,21 @@ def test_a_sweep_is_resumed(six: Path, tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_burst_is_called_one(tmp_path: Path) -> None:
-    """Ninety requests of 0.24 s arrive in three minutes or two seconds."""
+    """Ninety requests of 0.24 s arrive in three minutes, eight or two seconds; three may run."""
     many = Instance("many", 12, tuple(Request(i, 0, 2, 2) for i in range(90)))
-    asked = (many, (0.5, 50.0), [read_method("svf")], WISHES)
-    table, *_ = rate_sweep(*asked, store=tmp_path / "runs.sqlite")
-    assert table["sustained"].tolist()[::2] == [True, False]
-    shown = [line.split() for line in table_text(table).splitlines()]
-    place = shown[0].index("sustained") - len(shown[0])
-    assert [line[place] for line in shown[1:]] == ["yes", "burst"]
+    asked = (many, (0.5, 12.0, 50.0), [read_method("svf")], WISHES)
+    most = ceiling(many, WISHES.batch_time)
+    assert 12 < most < 50
+    slo = read_slo("e2el:1s")
+    table, *_ = rate_sweep(*asked, store=tmp_path / "runs.sqlite", most=most, slo=slo)
+    lines = [re.split(" {2,}", line.strip()) for line in table_text(table).splitlines()]
+    shown = pd.DataFrame(lines[1:], columns=lines[0])
+    assert shown["sustained"].tolist() == ["yes", "too short", "burst"]
+    # The same gaps at each rate.
+    last = redraw_arrivals(many, 1.0).arrival_times[-1] / 1e9
+    drawn = [f"{rate * 89 / last:.3f}" for rate in (0.5, 12.0, 50.0)]
+    assert shown["drawn/s"].tolist() == drawn
+    assert [float(each) < 100 for each in shown["kept %"]] == [False, True, True]
 
 
 def test_the_figure_has_a_title_and_bars_over_seeds() -> None:

@@ -182,15 +182,12 @@ def test_a_memory_of_another_model(tmp_path: Path, capsys: pytest.CaptureFixture
     assert told not in str(kvopt.run(papers, "svf", batch_time=BATCH))
     assert solve([str(path), "--policy", "svf", "--quiet"]) == 0
     assert capsys.readouterr().out.count(told) == 1
-    store = ["--store", str(tmp_path / "runs.sqlite")]
-    assert evaluate([str(path), "--methods", "svf", *store]) == 0
-    err = capsys.readouterr().err
-    assert err.count(told) == 1
-    assert "batch time of Llama-2-70B on 2 A100 (the default" in err
-    assert rates([str(path), "--rates", "2", "--methods", "svf", "--time-limit", "2", *store]) == 0
-    err = capsys.readouterr().err
-    assert err.count(told) == 1
-    assert "batch time of Llama-2-70B on 2 A100 (the default" in err
+    named = [str(path), "--methods", "svf", "--store", str(tmp_path / "runs.sqlite")]
+    for command, more in ((evaluate, []), (rates, ["--rates", "2", "--time-limit", "2"])):
+        assert command([*named, *more]) == 0
+        err = capsys.readouterr().err
+        assert err.count(told) == 1
+        assert "batch time of Llama-2-70B on 2 A100 (the default" in err
 
 
 def _measured(path: Path, model: str) -> None:
@@ -221,19 +218,17 @@ def test_measured_next_to_simulated(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert measured == shown
         assert lines[place - 1].split()[:2] == [name, "mean"]
         # Both are shown in milliseconds.
-        found, real = (
-            float(each.split("mean ")[1].split()[0]) for each in (lines[place - 1], shown)
-        )
+        pair = lines[place - 1], shown
+        found, real = (float(each.split("mean ")[1].split()[0]) for each in pair)
         off = 100 * (found / real - 1)
         assert float(error.partition(" %, p99")[0]) == pytest.approx(off, abs=0.1 + 0.1 / real)
-    assert solve([*named, "--policy", "svf", "--rate", "2"]) == 0
-    assert "measured " not in capsys.readouterr().out
-    assert solve([*named, "--policy", "svf", "--round-seconds", "1"]) == 0
-    assert "measured " not in capsys.readouterr().out
+    for more in (["--rate", "2"], ["--round-seconds", "1"]):
+        assert solve([*named, "--policy", "svf", *more]) == 0
+        assert "measured " not in capsys.readouterr().out
 
 
 def test_limits_of_the_recorded_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the batch time names no GPU and no limits; the first lines and the run have them."""
+    """Where the batch time names no GPU and no limits; else a line says how to keep them."""
     meta = {"engine_kwargs": {"max_num_seqs": 1, "max_num_batched_tokens": 512}}
     path = folder(tmp_path, json.dumps(meta))
     named = [str(path), "--memory", "100", "--policy", "vllm-v1", "--time-limit", "5"]
@@ -243,13 +238,14 @@ def test_limits_of_the_recorded_engine(tmp_path: Path, capsys: pytest.CaptureFix
         (" on h100-80", "8,192 tokens a round, 1,024 requests at a time unless"),
     ):
         assert solve([*named, "--batch-time", f"{BATCH}{text}"]) == 0
-        out = " ".join(capsys.readouterr().out.split())
-        assert f"vllm-v1: {limits}" in out
+        shown = capsys.readouterr()
+        assert f"vllm-v1: {limits}" in " ".join(shown.out.split())
+        keeps = '--policy "vllm-v1(budget=512,running=1)" states the recorded'
+        assert (keeps in shown.err) == bool(text)
     deployed = [*named, "--gpu", "l40s-48", "--model", "llama3-8b", "--batch-time"]
-    assert solve([*deployed, f"{BATCH} with running=7"]) == 0
-    assert f"{BATCH} on l40s-48 with running=7" in capsys.readouterr().out
-    assert solve([*deployed, f"{BATCH}  WITH Running=7"]) == 0
-    assert f"{BATCH} on l40s-48 with running=7" in capsys.readouterr().out
+    for text in (" with running=7", "  WITH Running=7"):
+        assert solve([*deployed, f"{BATCH}{text}"]) == 0
+        assert f"{BATCH} on l40s-48 with running=7" in capsys.readouterr().out
 
 
 @pytest.mark.slow("walks")
@@ -265,7 +261,9 @@ def test_other_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], refuse
         (evaluate, ["--methods", "svf", *store]),
         (rates, ["--rates", "2", "--methods", "svf", *store]),
     ):
-        assert told in refused(command, *named, *more)
+        line = refused(command, *named, *more)
+        assert told in line
+        assert f"kvopt calibrate {path} fits one" in line
         assert command([*named, *more, "--batch-time", DEFAULT]) == 0
         foreign = "measured with Qwen/Qwen3-8B, the batch time is that of Llama-2-70B"
         assert foreign in capsys.readouterr().err

@@ -28,21 +28,27 @@ def _made(served: list[float], gap: float = 1.0) -> Timeline:
     [
         # A backlog of 4 in both halves of 100 s, 25 times in service.
         (300 * [4.0], 1.0, True),
-        # The k-th is served k / 10 s: a request is completed every 1.1 s.
-        ([4 + k / 10 for k in range(300)], 1.0, False),
+        # The k-th is served k / 10 s: a request is completed every 1.1 s; 5 times in service.
+        ([4 + k / 10 for k in range(300)], 1.0, None),
+        # One every 1.03 s; halves of 1000 s, 20.4 times the mean time in service of 49 s.
+        ([4 + 3 * k / 100 for k in range(3000)], 1.0, False),
         # Behind 2 %: a request every 1.01 s.
         ([4 + k / 100 for k in range(300)], 1.0, True),
         # Three seconds of arrivals, four in service.
-        (300 * [4.0], 0.01, False),
+        (300 * [4.0], 0.01, None),
         # A half of less than five times in service, 100 / 21.
-        (300 * [21.0], 1.0, False),
-        (2 * [1.0], 1.0, False),
-        (300 * [4.0], 0.0, False),
+        (300 * [21.0], 1.0, None),
+        (2 * [1.0], 1.0, None),
+        (300 * [4.0], 0.0, None),
     ],
 )
-def test_what_is_sustained(served: list[float], gap: float, sustained: bool) -> None:
+def test_what_is_sustained(served: list[float], gap: float, sustained: bool | None) -> None:
     """Throughput follows the arrivals, the backlog does not grow, and the halves are long."""
-    assert steadiness(_made(served, gap)).sustained == sustained
+    found = steadiness(_made(served, gap))
+    assert found.sustained(1.0, 1.0) is sustained
+    # Above a rate that is proved none is sustained; where no request waits there is no backlog.
+    assert found.sustained(1.1, 1.0) is False
+    assert found.sustained(1.0, 1.0, waits=False) is (True if found.lengths >= 5 else None)
 
 
 def test_a_backlog_may_grow_while_throughput_follows() -> None:

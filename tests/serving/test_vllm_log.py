@@ -14,11 +14,10 @@ SIZE = "(EngineCore_DP0 pid=7) INFO 11-24 12:50:00 [kv.py:1] GPU KV cache size: 
 
 
 def _line(place: int, prefill: int, decode: int, ms: float, more: str = "") -> str:
-    requests = 1 if prefill else 0
     return (
-        f"{PREFIX}Iteration({place}): {requests} context requests, {prefill} context tokens, "
-        f"{decode} generation requests, {decode} generation tokens, iteration elapsed time: "
-        f"{ms:.2f} ms{more}\n"
+        f"{PREFIX}Iteration({place}): {min(prefill, 1)} context requests, {prefill} context "
+        f"tokens, {decode} generation requests, {decode} generation tokens, iteration elapsed "
+        f"time: {ms:.2f} ms{more}\n"
     )
 
 
@@ -94,9 +93,8 @@ def test_warm_up_rounds_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixtu
     log.write_bytes(gzip.compress(log.read_bytes()))
     assert main(["rounds", str(log), "--out", str(tmp_path / "rounds.csv")]) == 0
     told = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
-    base, prefill, _, decode, _ = parse_batch_time(
-        told["--batch-time"].strip().strip('"')
-    ).coefficients
+    model = parse_batch_time(told["--batch-time"].strip().strip('"'))
+    base, prefill, _, decode, _ = model.coefficients
     assert (base, prefill, decode) == pytest.approx((5e9, 0.02e9, 0.1e9), rel=1e-2)
     assert "58 of 60 rows" in told["fit"]
     assert told["fit"].index("row 1 (2505.1 ms") < told["fit"].index("row 2 (905.8 ms")

@@ -17,10 +17,8 @@ from serving.traces.json_readers import records_of
 from serving.traces.trace_report import SkipReason
 from serving.traces.trace_stream import TraceStream
 
-_NANOSECONDS, _MICROSECONDS = (
-    NumericTimeReader("nanoseconds", 1),
-    NumericTimeReader("microseconds", 1000),
-)
+_NANOSECONDS = NumericTimeReader("nanoseconds", 1)
+_MICROSECONDS = NumericTimeReader("microseconds", 1000)
 _UNITS = {"ns": _NANOSECONDS, "us": _MICROSECONDS, "ms": MILLISECONDS, "sec": SECONDS, "s": SECONDS}
 _TOTALS = {"input_config", "request_latency"}
 _LENGTHS = ("input", "output")
@@ -52,11 +50,8 @@ class RecordsReader(ResultReader):
                 stream.refuse("expected an object metadata, found none", row)
             written = [metadata.get(self.start)]
             [start] = read_times(stream, [row], self.start, _NANOSECONDS, written)
-            reason = (
-                SkipReason.WARM_UP
-                if metadata.get("benchmark_phase") == "warmup"
-                else SkipReason.NONE
-            )
+            warm = metadata.get("benchmark_phase") == "warmup"
+            reason = SkipReason.WARM_UP if warm else SkipReason.NONE
             if record.get("error") is not None or metadata.get("was_cancelled") is True:
                 reason = SkipReason.FAILED
             prompt, output = (at(metrics, f"{each}_sequence_length", "value") for each in _LENGTHS)

@@ -1,5 +1,6 @@
 """Proofs of the registry: when two make an optimum, and how they are made and made again."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -12,30 +13,27 @@ from kvopt.best_known.proved_entry import decide
 from kvopt.methods import fingerprint
 from kvopt.methods.fingerprint import proof_fingerprint
 from kvopt.methods.grammar import read_method
-from kvopt.methods.witness import engine_witness, made_by
-from schedules.evidence import independent_pair
+from kvopt.methods.witness import certificate_witness, engine_witness, made_by
+from schedules.evidence import CERTIFICATE, Witness
+from support.project_root import ROOT
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, SWEEP, Sweep, proof_by
 from tests.kvopt.sweep_tools import Capture, Patch
 
 
-@pytest.mark.parametrize(
-    ("methods", "pair"),
-    [
-        (["cpsat:cpsat", "highs:ilp"], ("cpsat:cpsat", "highs:ilp")),
-        # The search has its windows and groups from where the integer programs have theirs.
-        (["search", "highs:ilp"], None),
-        (["cpsat:cpsat-strong", "highs:ilp"], None),
-        # One solver is one witness, whatever the models.
-        (["cpsat:cpsat", "cpsat:cpsat-strong"], None),
-        (["highs:ilp", "highs:ilp-sparse"], None),
-        (["search:counts", "highs:ilp"], ("search:counts", "highs:ilp")),
-        ([], None),
-    ],
-)
-def test_independent_pairs(methods: list[str], pair: tuple[str, str] | None) -> None:
-    """Two engines are two witnesses only with other solvers and no model code in common."""
-    found = independent_pair([engine_witness(method, 12) for method in methods])
-    assert (found and tuple(each.name for each in found)) == pair
+def test_the_page_has_all_independent_proofs() -> None:
+    """Its table names each pair of its proofs that has neither code nor argument in common."""
+    page = (ROOT / "docs" / "best_known.md").read_text(encoding="utf-8")
+    lines = page.partition("| proof | independent proofs |\n|---|---|\n")[2].partition("\n\n")[0]
+    rows = [[re.findall("`(.*?)`", cell) for cell in row.split("|")] for row in lines.split("\n")]
+    told = {proof: set(others) for _, proofs, others, _ in rows for proof in proofs}
+    made = {each: _witness(each) for each in set(told).union(*told.values())}
+    found = {one: {each for each in made if made[one].independent(made[each])} for one in told}
+    assert found == told
+
+
+def _witness(name: str) -> Witness:
+    kind = name.removeprefix(CERTIFICATE)
+    return engine_witness(name, 1) if kind == name else certificate_witness(kind, 1)
 
 
 def test_the_rule() -> None:
@@ -79,11 +77,9 @@ def test_a_stale_proof_is_run_again(proved: Sweep, monkeypatch: Patch, capsys: C
     assert (proved.merge(), proved.check()) == (0, 0)
     proved.edit(lambda entry: [each.update(made_by="0" * 16) for each in entry["proofs"]])
     assert proved.check() == 3
-    stale = "four: STALE: the proof of {} was made by other sources"
-    told = proved.err
-    assert all(stale.format(method) in told for method in ("cpsat:cpsat", "highs:ilp"))
-    arguments = ["--folder", str(proved.folder), "--stale"]
-    methods = ["cpsat:cpsat", "highs:ilp"]
+    told, stale = proved.err, "four: STALE: the proof of {} was made by other sources"
+    arguments, methods = ["--folder", str(proved.folder), "--stale"], ["cpsat:cpsat", "highs:ilp"]
+    assert all(stale.format(method) in told for method in methods)
     for held in ([], methods[:1]):
         monkeypatch.setattr(
             rerun_proofs,

@@ -95,9 +95,8 @@ def _draw(rng: random.Random) -> tuple[list[tuple[int, int, int]], int, Coeffici
 
 
 def _instance(requests: list[tuple[int, int, int]], memory: int) -> Instance:
-    return instance_of(
-        memory, *((a / NANOSECONDS, s, o) for a, s, o in requests), time_unit="second"
-    )
+    rows = ((a / NANOSECONDS, s, o) for a, s, o in requests)
+    return instance_of(memory, *rows, time_unit="second")
 
 
 @pytest.mark.parametrize("grid", [500, 1])

@@ -102,9 +102,8 @@ def test_no_schedule_is_better_than_the_bound(number: int) -> None:
         running = rng.choice([0, 1, 2])
         instance, model = _instance(requests, memory), _model(coefficients)
         found = _bound(instance, model, 0.01, running)
-        moves = Moves(
-            keeps=not not_covered(instance, model), evictions=1, engine=True, running=running
-        )
+        keeps = not not_covered(instance, model)
+        moves = Moves(keeps=keeps, evictions=1, engine=True, running=running)
         least = least_total_latency(requests, memory, coefficients, moves)
         for source, value in found.sources.items():
             assert value <= least, (source, requests, memory, coefficients, running)
@@ -177,11 +176,9 @@ def test_many_requests_are_priced_in_windows(monkeypatch: pytest.MonkeyPatch) ->
     parts = [PartCertificate(tuple(range(k, k + 4)), own) for k in (0, 4, 8)]
     added = replace(alone_, kind="parts", parts=tuple(parts))
     assert evaluate_seconds_certificate(instance, added) == found.sources["alone"]
-    few = {**own, "running": 2}
+    few = replace(added, parts=(parts[0], PartCertificate((4,), {**own, "running": 2})))
     with pytest.raises(RateCertificateError, match="part 1: expected one part"):
-        evaluate_seconds_certificate(
-            instance, replace(added, parts=(parts[0], PartCertificate((4,), few)))
-        )
+        evaluate_seconds_certificate(instance, few)
     twice = replace(added, parts=(*parts[:2], PartCertificate((0, 8), own)))
     with pytest.raises(RateCertificateError, match="parts: expected different requests"):
         evaluate_seconds_certificate(instance, twice)

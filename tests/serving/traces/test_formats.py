@@ -147,9 +147,7 @@ def test_a_window_is_half_open_and_moves_the_origin(case: Case) -> None:
     times = [arrival for arrival, _, _ in case.requests]
     start, end = times[1], times[-1]
     instance, _ = read_trace(case.path, TraceOptions(memory=MEMORY, window=(start / 2, end + 1)))
-    expected = [
-        round((time - start / 2) * NANOSECONDS) for time in times if start / 2 <= time < end + 1
-    ]
+    expected = [round((t - start / 2) * NANOSECONDS) for t in times if start / 2 <= t < end + 1]
     assert [round(request.arrival * NANOSECONDS) for request in instance.requests] == expected
     if len(times) > 2:
         instance, _ = read_trace(case.path, TraceOptions(memory=MEMORY, window=(start, end)))
@@ -174,9 +172,8 @@ def test_names_tell_the_options() -> None:
     options = TraceOptions(memory=MEMORY, limit=2, window=(0, 3), rate=2.0, round_seconds=0.5)
     instance, _ = read_trace(SAMPLES / "azure_2023.csv", options)
     assert instance.name == "azure_2023_m100_limit2_window0-3_rate2_round0.5"
-    assert instance.source == (
-        "azure_2023.csv, azure, limit=2, window=0..3, rate=2, round_seconds=0.5"
-    )
+    given = "limit=2, window=0..3, rate=2, round_seconds=0.5"
+    assert instance.source == f"azure_2023.csv, azure, {given}"
 
 
 def test_a_new_file_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

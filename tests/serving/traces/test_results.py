@@ -16,9 +16,7 @@ from tests.serving.traces.cases import BY_NAME
 
 META: dict[str, Any] = {
     "model": "Some/Model-8B",
-    "engine_kwargs": {
-        "max_num_seqs": 256, "max_num_batched_tokens": 2048, "data_parallel_size": 2,
-    },
+    "engine_kwargs": {"max_num_seqs": 256, "max_num_batched_tokens": 2048, "data_parallel_size": 2},
     "kv_cache": {"num_gpu_blocks": 8, "block_size": 16, "num_cpu_blocks": None},
     "hardware": {"device_name": "NVIDIA GeForce RTX 4090"},
 }  # fmt: skip
@@ -68,7 +66,10 @@ def test_the_engines_settings_give_the_memory(tmp_path: Path) -> None:
     gpu, model = "NVIDIA GeForce RTX 4090", "Some/Model-8B"
     assert report.settings == RecordedSettings(8, 16, 256, 2048, 2, gpu, model)
     assert any("recorded on 2 engines" in note for note in report.notes)
-    assert read_trace(path, TraceOptions(memory=100))[0].memory == 100
+    assert not any("memory" in note for note in report.notes)
+    instance, report = read_trace(path, TraceOptions(memory=100))
+    assert instance.memory == 100
+    assert "memory: 100 tokens, recorded with 128" in report.notes
 
 
 @pytest.mark.parametrize(
