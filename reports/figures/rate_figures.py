@@ -38,13 +38,13 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> figure_par
         title, column = "mean TTFT (s)", "mean_ttft_s"
         if slo is not None:
             title, column = f"goodput (requests/s), {slo}", "goodput"
-            rates = sorted(means["rate"].unique())
+            offered = means.groupby("rate")["drawn_rate"].max()
             look = {"color": figure_parts.INK, "alpha": 0.45, "dashes": (1, 1), "linewidth": 1.2}
-            right.plot(rates, rates, **look, label="offered")
+            right.plot(offered.index, offered, **look, label="offered")
             bound = means.groupby("rate")["bound_goodput"].max().dropna()
             if len(bound):
                 # The rates may be far above.
-                top = 1.3 * float(bound.max()) or max(rates)
+                top = 1.3 * float(bound.max()) or offered.max()
                 _shade(right, bound, top)
                 right.set_ylim(top=top)
         for axes, shown in ((left, "ael_s"), (right, column)):
