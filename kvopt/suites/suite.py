@@ -39,6 +39,7 @@ from serving.traces.read_trace import is_instance_file
 from support.input_files import read_text
 from support.json_files import describe_first_fault
 from support.message_text import did_you_mean, one_line, unknown_name
+from support.usage_errors import read_integer
 
 FOLDER = Path(__file__).parent
 
@@ -289,8 +290,7 @@ def _drawn_sources(draw: _Draw, source: _Source = draw_source) -> Iterator[Insta
         if first >= end:
             raise ValueError(f"{key} of {draw.family!r}: expected [first, end] with first < end")
     seeds, again = (range(*each) for each in ends.values())
-    if len(seeds) * len(again) > MAX_DRAWS:
-        count = len(seeds) * len(again)
+    if (count := len(seeds) * len(again)) > MAX_DRAWS:
         raise ValueError(
             f"seeds of {draw.family!r}: expected at most {MAX_DRAWS} draws, found {count}"
         )
@@ -304,7 +304,7 @@ def read_draws(text: str) -> Iterator[InstanceSource]:
     """Return the draws of a family, ``uniform(n=20,draws=3)``, or raise a ValueError."""
     call = parse_call(text)
     given = dict(call.arguments or ())
-    end = int(given.pop("draws", "5"))
+    end = read_integer(given.pop("draws", "5"), 1, MAX_DRAWS)
     values = {key: _WRITTEN.validate_strings(value) for key, value in given.items()}
     return _drawn_sources(_Draw(family=call.name, seeds=[0, end], set=values))
 
