@@ -99,8 +99,8 @@ def main(options: CommandOptions) -> int:
     """Run instances × methods × seeds, one process a run, and store every run.
 
     SUITE is a suite of --list or a .toml file, INSTANCE a name of the library, a file, a folder, a
-    glob or a trace, FAMILY as chat(n=200,draws=5); none with --report or --export: all that is
-    stored.  Stored runs are not run again.
+    glob or a trace, FAMILY as chat(n=9,draws=5); none: all that is stored (--report, --export).
+    Stored runs are not run again.
     """
     if options.caller:  # in this process rows stay: collecting garbage takes a tenth
         gc.set_threshold(50_000, 20, 100)
