@@ -81,7 +81,7 @@ def test_entries_of_every_kind_are_ranked_on_one_page(folder: Path) -> None:
     assert first.stderr.startswith("kvopt challenge: damaged.py: refused: ")
     before = rows(folder, "method, finished_utc")
     assert len(before) == 12  # fcfs, svf, srpt-predicted, auto and two entries on two draws
-    assert "srpt-predicted with noise(0.5)" in {method for method, _ in before}
+    assert "srpt-predicted with noise(sigma=0.5)" in {method for method, _ in before}
     challenge(folder, "--instances", "public")
     draws = sorted((folder / "public").iterdir())
     kvopt.run(draws[0], "svf").save(folder / "sent.jsonl")
