@@ -3,6 +3,7 @@
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, get_type_hints
 
 import click
@@ -37,12 +38,7 @@ SET_OPTION = option(
     examples=("--list", "am1 --seed 7 --out mine.json", "uniform --set n=20 --set memory=100"),
     codes="0 written; 2 bad usage",
 )
-@argument(
-    "family",
-    required=False,
-    metavar="FAMILY",
-    type=ProposedNames(families),
-)
+@argument("family", required=False, metavar="FAMILY", type=ProposedNames(families))
 @option("--seed", "K", "of what is drawn (default: 0)", family_seed, 0)
 @SET_OPTION
 @option("--out", "FILE", "file to write (default: standard output)")
@@ -57,7 +53,7 @@ def main(options: CommandOptions) -> int:
         raise UsageError("expected a FAMILY; --list names them")
     check_outputs({"--out": options.out})
     instance = draw_family(options.family, options.seed, options.set)
-    write_out(options.out, format_instance(instance))
+    write_out(options.out, format_instance(name_parameters(instance, options.set)))
     return 0
 
 
@@ -65,9 +61,16 @@ def format_listing(rows: Iterable[tuple[str, str, str]]) -> str:
     """Return two lines a row, which is a name, its summary, and what it takes."""
     every = list(rows)
     width = max(len(name) for name, _, _ in every)
-    return "".join(
-        f"{name:<{width}}  {one}\n{'':<{width}}  {other}\n" for name, one, other in every
-    )
+    return "".join(f"{name:<{width}}  {a}\n{'':<{width}}  {b}\n" for name, a, b in every)
+
+
+def name_parameters(drawn: Instance, assignments: Iterable[str]) -> Instance:
+    """Return a drawn instance whose name has each KEY=VALUE, as ``_rate2.5``, unless it has it."""
+    more = ""
+    for key, _, text in (each.partition("=") for each in assignments):
+        has = (key + text, text, text.replace("-", "_").replace(".", "_"))
+        more += "" if any(f"_{each}_" in f"_{drawn.name}_" for each in has) else f"_{key}{text}"
+    return replace(drawn, name=drawn.name + more)
 
 
 def draw_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
@@ -87,7 +90,6 @@ def draw_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
         try:
             values[key] = TypeAdapter(types[key]).validate_strings(text)
         except ValidationError as error:
-            # Where a value may be absent (None) the complaint about the value itself comes first.
             raise UsageError(f"--set {assignment!r}: {describe_first_fault(error)}") from None
     try:
         return family.generate(seed=seed, **values)
@@ -121,8 +123,7 @@ def write_out(path: str | None, text: str) -> None:
     try:
         write_text(path, text)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"--out {path}: {reason}") from None
+        raise UsageError(f"--out {path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 if __name__ == "__main__":

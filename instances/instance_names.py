@@ -79,8 +79,7 @@ def find_instances(name: str) -> list[Path]:
     """Return the instance files of a folder, of a glob, or of one instance; empty without any.
 
     The library is asked for names that are not there: for a folder (``am1``), an instance by name,
-    or a glob that begins with ``instances/``; and the ladder: ``ladder``, or a glob below
-    ``ladder/``.
+    or a glob below one of its folders (``am1/*``); and the ladder likewise.
 
     Raises an OSError or ValueError if there can be no such path, or the ladder's InstanceFileError.
     """
@@ -102,8 +101,8 @@ def find_instances(name: str) -> list[Path]:
         return [write_rung_file(each) for each in count_progress(names, "instances drawn")]
     files = [each.relative_to(FOLDER) for each in library_files().values()]
     if glob.has_magic(name):
-        ours = name.startswith("instances/")
-        matched = set(glob.glob(below, root_dir=FOLDER, recursive=True)) if ours else set()
+        ours = not glob.has_magic(path.parts[0])
+        matched = set(glob.glob(below, root_dir=FOLDER, recursive=True) if ours else ())
         return [FOLDER / file for file in files if str(file) in matched]
     return [FOLDER / file for file in files if Path(below) in file.parents]
 

@@ -1,4 +1,4 @@
-"""A responding adversary: a burst of short requests just before the long one would be over.
+"""An adversary who sends short requests just before the policy's long one would end.
 
 Three constructions, each with one long request at round 0 that needs the whole memory at its end:
 

@@ -3,10 +3,10 @@
     NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]
 
 NAME is an engine, a policy, or ``file:PATH``, a custom Python file or program.  Case, ``_`` for
-``-`` and blanks around signs do not count.  An engine of models with a
-formulation runs alone, without one after our presolve.  Among several methods ``policies``,
-``solvers`` and ``answer`` are groups, and a range, ``mine(beta=0..2 step 0.5)``, is one method for
-each value (``kvopt.methods.parameter_ranges``).
+``-`` and blanks around signs do not count.  An engine of models with a formulation runs alone,
+without one after our presolve.  Among several methods ``policies``, ``solvers`` and ``answer`` are
+groups, and a range, ``mine(beta=0..2 step 0.5)``, is one method for each value
+(``kvopt.methods.parameter_ranges``).
 """
 
 import json

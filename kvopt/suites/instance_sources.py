@@ -1,7 +1,7 @@
 """Sources of instances: a file or a generator, which is read on demand."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from instances import InfeasibleInstanceError, Instance
 from instances.arrivals import redraw_arrivals
 from instances.families import families
+from instances.generate import name_parameters
 from schedules import Status
 from serving.traces import TraceOptions, TraceReport
 from serving.traces.read_trace import is_instance_file, read_input
@@ -87,11 +88,8 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Instanc
     label = ", ".join([family, f"seed={seed}", *(f"{k}={v}" for k, v in parameters.items())])
 
     def read() -> tuple[Instance, None]:
-        instance = families()[family].generate(seed=seed, **parameters)
-        words = instance.name.split("_")
-        pairs = [(f"{key}{value}", str(value)) for key, value in parameters.items()]
-        more = [pair[0] for pair in pairs if not set(pair) & set(words)]
-        return replace(instance, name="_".join([instance.name, *more])), None
+        drawn = families()[family].generate(seed=seed, **parameters)
+        return name_parameters(drawn, (f"{k}={v}" for k, v in parameters.items())), None
 
     return InstanceSource(label, read)
 

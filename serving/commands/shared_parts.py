@@ -15,7 +15,7 @@ import click
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
 from instances.families import families
-from instances.generate import draw_family
+from instances.generate import draw_family, name_parameters
 from instances.instance_names import describe_hidden, find_instance
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.grammar import MethodError
@@ -177,7 +177,7 @@ def _workload(
     if family is not None and not Path(options.input).exists():
         if trace.given:
             raise UsageError(f"{', '.join(trace.given)}: goes with a trace, {family} is a family")
-        return draw_family(family, options.seed, options.set), None
+        return name_parameters(draw_family(family, options.seed, options.set), options.set), None
     if options.set:
         raise UsageError(f"--set goes with a family, {options.input} is none")
     if hidden := describe_hidden(options.input):

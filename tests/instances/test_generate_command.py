@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,30 +14,32 @@ from instances.generate import main
 from instances.instance_files import format_instance
 from tests.tiers import a_few
 
+Captured = pytest.CaptureFixture[str]
+
 
 @pytest.mark.parametrize(
-    ("name", "values"),
+    ("name", "values", "ends"),
     [
-        ("am1", {"n": 8}),
-        ("planted", {"online": True, "waves": 4}),
-        ("late_burst", {"variant": "theorem-6.2", "memory": 64}),
-        ("geometric", {"p": 0.5, "n": 3}),
+        ("am1", {"n": 8}, ""),
+        ("planted", {"online": True, "waves": 4}, "_onlineTrue_waves4"),
+        ("late_burst", {"variant": "theorem-6.2", "memory": 64}, ""),
+        ("geometric", {"p": 0.5, "n": 3}, "_p0.5"),
     ],
 )
 def test_an_instance_is_written(
-    name: str, values: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, values: dict[str, object], ends: str, tmp_path: Path, capsys: Captured
 ) -> None:
-    """On standard output, or with --out in a file; values are read by their types."""
-    expected = families()[name.replace("_", "-")].generate(seed=3, **values)
+    """On standard output or in a file; values are read by their types, the name has them."""
+    drawn = families()[name.replace("_", "-")].generate(seed=3, **values)
+    expected = replace(drawn, name=drawn.name + ends)
     given = [name, "--seed", "3", *(f"--set={key}={value}" for key, value in values.items())]
     assert main(given) == 0
     assert capsys.readouterr().out == format_instance(expected)
-    assert main([*given, "--out", str(tmp_path / "one.json")]) == 0
-    assert capsys.readouterr().out == ""
+    assert (main([*given, f"--out={tmp_path}/one.json"]), capsys.readouterr().out) == (0, "")
     assert read_instance(tmp_path / "one.json") == expected
 
 
-def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_listing_names_every_family(capsys: Captured) -> None:
     """--list shows each family's name, summary and parameters."""
     assert main(["--list"]) == 0
     shown = capsys.readouterr().out
@@ -69,7 +72,7 @@ def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_bad_usage_is_one_line_and_exit_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, capsys: Captured
 ) -> None:
     """Every mistake ends with exit code 2, one line on stderr and nothing on stdout."""
     assert main(arguments) == 2
@@ -96,7 +99,7 @@ def _parameters() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("name", "parameter"), a_few(_parameters(), len(families())))
 def test_extreme_values_are_drawn_or_refused_at_once(
-    name: str, parameter: str, capsys: pytest.CaptureFixture[str]
+    name: str, parameter: str, capsys: Captured
 ) -> None:
     """Whatever stands for a number, there is an instance or one line, and never a long wait."""
     limits = ranges(families()[name].generate)
