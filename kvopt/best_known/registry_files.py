@@ -23,6 +23,7 @@ from kvopt.best_known.registry_entry import (
     RegistryEntry,
     UpperValue,
 )
+from kvopt.runs.run_evidence import certificate_body
 from schedules import Schedule, make_schedule
 from support.input_files import LARGEST_PROOF
 from support.json_files import (
@@ -131,8 +132,7 @@ def read_certificate_file(path: Path, instance: Instance) -> Certificate:
         raise CertificateError(str(error)) from None
     if document.get("instance_sha256") != instance.sha256:
         raise CertificateError("it is of another instance")
-    kept = {k: v for k, v in document.items() if k not in ("schema", "instance", "instance_sha256")}
-    return read_certificate(kept)
+    return read_certificate(certificate_body(document))
 
 
 def schedule_path(name: str) -> str:

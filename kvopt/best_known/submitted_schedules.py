@@ -95,7 +95,7 @@ def _judge(
     if before <= tel:
         return JudgedFile(f"{line}TEL {tel}, no better than {of_it}", EXIT_NONE_BETTER)
     value = find_registered(found.instance, folder)
-    line += f"TEL {tel}, best known {value or 'none'}"
+    line += f"TEL {tel}, best known {value or 'none, so it is better'}"
     if value is not None:
         line += f": gap {value.compared(tel, None)}"
         if value.upper <= tel:

@@ -83,11 +83,10 @@ def main(options: CommandOptions) -> int:
         if merged:
             write_all(merged, known, options.folder, read_entries(options.folder).values())
             print(
-                f"wrote {options.folder / REGISTRY_FILE} and {plural(len(merged), 'schedule')} "
-                f"below {options.folder / PROOFS}: the files of a pull request"
+                f"wrote {options.folder / REGISTRY_FILE} and the schedules and certificates of "
+                f"{plural(len(merged), 'instance')} below {options.folder / PROOFS}: a pull request"
             )
-    ending = EXIT_BETTER if better else EXIT_NONE_BETTER
-    return next((code for code in _WORST if code in codes), ending)
+    return next((c for c in _WORST if c in codes), EXIT_BETTER if better else EXIT_NONE_BETTER)
 
 
 def _files(given: Iterable[str]) -> Iterator[Path]:

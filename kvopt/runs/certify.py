@@ -11,7 +11,7 @@ from instances.bulk_requests import instance_columns, restore_instance
 from kvopt.runs.events import BoundProved, Event, event_line
 from kvopt.runs.limits import certificate_seconds
 from kvopt.runs.process import Ending, call_in_process
-from kvopt.runs.run_evidence import evaluate_document
+from kvopt.runs.run_evidence import certificate_body, evaluate_document
 from kvopt.runs.supervise import Listener, RunSnapshot, SupervisedRun
 from kvopt.runs.task import Task
 
@@ -34,6 +34,7 @@ def certify(task: Task, run: SupervisedRun, stop: threading.Event, listen: Liste
     ending: Ending = "crashed"
     events: list[Event] = []
     columns = instance_columns(state.instance)
+    state.certificate = certificate_body(state.certificate or {})
     line = json.dumps((columns, state.batch_time, state.upper_bound, state.certificate))
     with contextlib.suppress(OSError):
         outcome, events = call_in_process(

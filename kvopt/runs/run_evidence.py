@@ -28,10 +28,14 @@ def find_dispute(
     certified = 0
     # Certificates take time: not for a bound that the statement allows.
     if lower_bound is not None and lower_bound > stated:
-        if proved is None:
-            proved = evaluate_document(instance, "", tel, certificate)
-        certified = max(volume_bound(instance), proved)
+        found = evaluate_document(instance, "", tel, certificate) if proved is None else proved
+        certified = max(volume_bound(instance), found)
     return evidence.find_dispute(stated, tel, lower_bound, bound_source, certified)
+
+
+def certificate_body(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the object of a certificate file without schema and instance."""
+    return {k: v for k, v in document.items() if k not in ("schema", "instance", "instance_sha256")}
 
 
 def evaluate_document(
@@ -44,7 +48,6 @@ def evaluate_document(
     """
     if document is None:
         return 0
-    # Few runs have a certificate.
     from formulations.certificates.certificate_evaluation import evaluate_certificate
     from formulations.certificates.certificate_file import read_certificate
     from formulations.certificates.reader_budget import CertificateError
@@ -55,8 +58,7 @@ def evaluate_document(
         certificate = read_certificate(document)
         assumed = certificate.upper_bound
         # The premise, a schedule, must hold.
-        if assumed is not None and (tel is None or tel > assumed):
-            return 0
-        return evaluate_certificate(instance, certificate)
+        holds = assumed is None or (tel is not None and tel <= assumed)
+        return evaluate_certificate(instance, certificate) if holds else 0
     except CertificateError:
         return 0

@@ -34,7 +34,7 @@ def gaps_to_optimum(runs: pd.DataFrame, *, engines: bool = False) -> Table:
         Column("gap_opt_mean", "mean gap", "share", note="(TEL − OPT) / TEL."),
         Column("penalised", "mean, penalised", "share", spread="spread", note=_PENALISED),
         *columns("share", gap_opt_median="median gap", gap_opt_max="worst gap"),
-        Column("optimal", "optimal", "share", note="share of all runs."),
+        Column("optimal", "optimal", "share", note="share of runs with TEL = OPT, proved or not."),
         Column("alone", "one proof", "count", note="instances whose OPT rests on one proof."),
     )
     made = Table("gaps", "Gap to OPT", _NOTE_KNOWN, shown, _ordered(frame, known))

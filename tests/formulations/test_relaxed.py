@@ -31,8 +31,7 @@ FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1
 def test_a_relaxed_program_is_a_bound(method: str) -> None:
     """A value at most the optimum, which the search of an integer program would have reached."""
     row = execute(Task(FOUR, "four", read_method(method), time_limit=40)).record
-    assert row.method == method
-    assert row.detail == ""
+    assert (row.method, row.detail) == (method, "")
     assert row.relaxation is not None
     # 12 is what the programs give; their relaxations 10.5, that of ilp-xy 9.5.
     assert 9 < row.relaxation < 11.9

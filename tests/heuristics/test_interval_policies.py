@@ -115,8 +115,7 @@ def test_a_ell_by_hand() -> None:
     # All three hold 2·3 = 6 tokens at time 2.  There the short ones complete and the long one,
     # unfinished with 2 tokens, starts again with nothing next to it.
     schedule = run("a-ell", instance)
-    assert schedule.starts == (0, 2, 0)
-    assert schedule.attempts == ((), ((0, 2),), ())
+    assert (schedule.starts, schedule.attempts) == ((0, 2, 0), ((), ((0, 2),), ()))
     # 2 + 7 + 2
     assert schedule.tel == 11
 

@@ -37,8 +37,7 @@ def test_amin_evicts_the_smallest_estimate() -> None:
     # it runs, 2 + 1 + 4 = 7 tokens at time 2 would fit, but a round that evicts admits nothing; at
     # round 2 the believed token fits again (5 + 3 > 7 does not), so it waits until round 3.
     schedule = run_policy(policies()["sorted-f-amin"], instance_of(7, *[(0, 2, 3, 1, 3)] * 2))
-    assert schedule.starts == (0, 3)
-    assert schedule.attempts == ((), ((0, 1),))
+    assert (schedule.starts, schedule.attempts) == ((0, 3), ((), ((0, 1),)))
 
 
 @given(instance=instances(max_requests=9, max_arrival=0))

@@ -76,12 +76,12 @@ def test_a_better_schedule_enters_the_registry() -> None:
     _write("best.json", OPTIMAL)
     _write("pair.json", [0, 1], PAIR)
     assert _submit("worse.json", "pair.json")[0].splitlines() == [
-        "worse.json: four: TEL 16, best known none",
-        "pair.json: pair: TEL 3, best known none",
+        "worse.json: four: TEL 16, best known none, so it is better",
+        "pair.json: pair: TEL 3, best known none, so it is better",
         "taken: four: open",
         "taken: pair: one proof only: certificate: volumes",
-        "wrote registry/best_known.json and 2 schedules below registry/best_known: the files of a "
-        "pull request",
+        "wrote registry/best_known.json and the schedules and certificates of 2 instances below "
+        "registry/best_known: a pull request",
     ]
     # (12 - 16) / 12, (12 - 10) / 12: the bound by volumes is 10.
     assert _submit("best.json")[0].splitlines()[0] == (
@@ -93,8 +93,7 @@ def test_a_better_schedule_enters_the_registry() -> None:
     assert [step["value"] for step in history] in ([16, 12], [12])
     stored = json.loads(Path("registry/best_known/schedules/four.json").read_text())
     assert stored["starts"] == OPTIMAL
-    assert _entry("pair")["upper"]["value"] == 3
-    assert _check() == 0
+    assert (_entry("pair")["upper"]["value"], _check()) == (3, 0)
 
 
 def test_what_is_not_better_is_one_line_each() -> None:
@@ -128,9 +127,9 @@ def test_a_folder_with_all_kinds() -> None:
     write_schedule(short, "found/i.json")
     lines = _submit("found", code=10)[0].splitlines()
     expected = [
-        "found/a.json: four: TEL 13, best known none",
+        "found/a.json: four: TEL 13, best known none, so it is better",
         "found/b.json: four: TEL 13, no better than found/a.json",
-        "found/c.json: four: TEL 12, best known none",
+        "found/c.json: four: TEL 12, best known none, so it is better",
         "found/d.json: four: malformed: TEL is 12, the schedule claims 11",
         "found/e.json: 'four': the library has no instance of its hash",
         "found/f.json: no valid JSON at ",
@@ -206,11 +205,9 @@ def test_a_full_disk_or_ctrl_c_loses_nothing(ending: BaseException, monkeypatch:
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         _submit("best.json", code=2 if isinstance(ending, OSError) else 130)
-    assert len(calls) == 2
-    assert _held() == before
+    assert (len(calls), _held()) == (2, before)
     _submit("best.json")
-    assert _entry()["upper"]["value"] == 12
-    assert _check() == 0
+    assert (_entry()["upper"]["value"], _check()) == (12, 0)
 
 
 def test_an_empty_folder_is_bad_usage() -> None:

@@ -172,8 +172,7 @@ def test_an_instance_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.json"
     damaged.write_text("{")
     loaded = load(file_source(damaged, "shown.json"))
-    assert loaded.instance is None
-    assert loaded.fault_status == "error"
+    assert (loaded.instance, loaded.fault_status) == (None, "error")
     assert loaded.fault.startswith("shown.json: no valid JSON at line 1")
     # The request needs 3 + 3 tokens of 5.
     large = tmp_path / "large.json"
