@@ -62,6 +62,12 @@ def test_a_long_table_breaks_over_pages() -> None:
     text = latex_table(_table(frame=lines))
     assert r"\begin{longtable}{lrr}" in text
     assert text.count("{[}svf{]}") == 30
+    # With as many columns as no page has room for, it is turned, and its heads are broken.
+    turned = latex_table(_table(frame=lines, columns=(Column("tel", "mean & rest", "count"),) * 9))
+    assert turned.count("landscape}") == 2
+    assert r"\tiny" in turned
+    assert turned.count(r"\shortstack{mean \&\\rest}") == 18
+    assert "landscape}" not in text
 
 
 def test_csv_has_numbers() -> None:
