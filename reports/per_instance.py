@@ -38,7 +38,7 @@ def average_seeds(runs: pd.DataFrame) -> pd.DataFrame:
     frame = first.join(means.where(complete, axis=0)).assign(
         kept=groups["kept"].any(),
         seconds=groups["seconds"].mean(),
-        optimal=met.groupby([runs["id"], runs["label"]]).mean().where(groups["known"].any()),
+        optimal=met.groupby([runs["id"], runs["label"]]).mean().where(groups["opt"].count().gt(0)),
         gap_low=groups["gap_low"].mean(),
         by_seed=runs.sort_values("seed").groupby(["id", "label"])["gap_low"].agg(tuple),
         # Without a bound for one seed, nothing is known of the mean's upper end.

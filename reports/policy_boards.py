@@ -71,9 +71,10 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     """
     kept = ["method", "told", "marked", "ratio_low", "ratio_high", "known", "instance", "id"]
     lines = worst_instances(frame, ["label"])[[*kept, "instances", "unsolved"]]
+    shares = frame.groupby(["label", "family"])["optimal"].mean()
     lines = lines.assign(
         **{each: family_mean(frame, each) for each in ("gap_low", "gap_high", "seconds")},
-        optimal=frame.groupby(["label", "family"])["optimal"].mean().groupby("label").mean(),
+        optimal=shares.groupby("label").mean().where(frame.groupby("label")["known"].any()),
         **spreads(frame, "label"),
     ).reset_index()
     # A line without a ratio names no instance.
