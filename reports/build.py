@@ -31,6 +31,7 @@ from reports.pages.instance_pictures import DocumentStore
 from reports.pages.report_pages import named_instances, page_names, report_pages
 from reports.paper_exports import exports
 from reports.parameter_curves import BLIND, CLAIRVOYANT
+from reports.per_instance import spread_note
 from reports.profiles import PROFILE_NOTE
 from reports.report_folder import check_place, report_files, write_files
 from reports.stored_results import Results
@@ -166,10 +167,12 @@ def _made(unit: Unit) -> Iterator[Table | ReportFigure | None]:
     swept = _SWEPT + (_IN_SECONDS if unit.batch_time else "")
     told = [each for each in unit.panels if each.of_prediction]
     own = [each for each in unit.panels if not each.of_prediction]
-    title = "Gap against a parameter"
-    yield _figure("parameters", title, swept, lambda: parameter_figure(own))
-    title = "What predictions are worth"
-    yield _figure("predictions", title, swept, lambda: parameter_figure(told))
+    for slug, title, panels in (
+        ("parameters", "Gap against a parameter", own),
+        ("predictions", "What predictions are worth", told),
+    ):
+        note = swept + spread_note(*(each.spreads for each in panels), mark="Half a bar")
+        yield _figure(slug, title, note, partial(parameter_figure, panels))
     yield prediction_table(told)
     yield ratios.competitive_ratios(unit.averaged)
     yield gaps.gaps_to_optimum(scheduled, engines=True)
@@ -187,9 +190,8 @@ _PALE = "Pale: the part of the gap that no bound decides."
 _SWEPT = (
     "Mean gap to the best known schedule of a policy with three values of a parameter or more, "
     "over the instances of all curves of a panel; pale: up to the gap to the bound. A run without "
-    "a schedule counts as 100 %. Bars, with several seeds: standard deviation of the mean over the "
-    f"seeds. Horizontal: the best online {BLIND} policy (dashed), the best online {CLAIRVOYANT} "
-    f"policy (dotted), and {BASE} if it is neither (dash-dotted)."
+    f"a schedule counts as 100 %. Horizontal: the best online {BLIND} policy (dashed), the best "
+    f"online {CLAIRVOYANT} policy (dotted), and {BASE} if it is neither (dash-dotted)."
 )
 _IN_SECONDS = f" p99 TTFT: an axis may be logarithmic. Goodput: requests/s that keep {SERVER_SLO}."
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from instances.time_unit import TimeUnit, unit_of
 from kvopt.methods.knowledge import CLASSES, Knowledge, knowledge
+from kvopt.methods.witness import is_own
 from reports.per_instance import family_mean, spread_note, spreads
 from reports.policy_boards import mean_over, ranked
 from reports.table import Column, Kind, Table, time_column, write_column, write_share
@@ -18,7 +19,7 @@ from serving.answer import Answer, MethodTotal, is_base, make_answer, percent, r
 from serving.waiting_requests import few_at_a_time, no_request_waits
 from support.message_text import plural
 
-#: Lines of a ranking; the other methods are counted.
+#: Lines of a ranking, besides custom methods; the others are counted.
 MOST_RANKED = 10
 #: The class of an engine.
 _SOLVER = "solver"
@@ -30,8 +31,8 @@ class MethodRanking:
     """Methods on the same instances; answer and bound are None on several.
 
     ``lines`` has a line a method that was run on all of them, the least gap first: label, class,
-    rank (within the class), tel (mean over the seeds, of one instance), gap_low, gap_high, spread
-    and seconds. ``elsewhere`` counts the other methods.
+    rank (within the class), tel (mean over the seeds, of one instance), gap_low, gap_high, spread,
+    spread_over, seconds. ``elsewhere`` counts the other methods.
     """
 
     answer: Answer | None
@@ -45,12 +46,11 @@ class MethodRanking:
         """Return the ranking, with the bound as its last line."""
         base = None if self.answer is None else self.answer.base
         first = self.lines["rank"].eq(1) | (self.lines.index < MOST_RANKED)
+        first |= self.lines["method"].map(is_own) & ~self.lines["engine"]
         if base is not None:
             first |= self.lines["label"].eq(base.label)
         best = self.lines[first]
-        frame = best[["class", "rank", "label", "gap_low", "spread", "seconds"]].assign(
-            gap=write_column(write_share, best["gap_low"], best["gap_high"])
-        )
+        frame = best.assign(gap=write_column(write_share, best["gap_low"], best["gap_high"]))
         totals: list[Column] = []
         if "tel" in best:
             frame["tel"] = best["tel"].round()
@@ -63,7 +63,7 @@ class MethodRanking:
         if self.bound is not None:
             last = pd.DataFrame({"class": [""], "label": ["lower bound"], "tel": [self.bound]})
             frame = pd.concat([frame, last.assign(gap="", change="")], ignore_index=True)
-        note = _RANKED.format(over=self.over) + spread_note(frame["spread"])
+        note = _RANKED.format(over=self.over) + spread_note(frame)
         if more := len(self.lines) - len(best):
             note += f" {plural(more, 'method')} more."
         if self.elsewhere:
@@ -104,7 +104,7 @@ def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Metho
     lines = shared.groupby("label")[["method", "knows", "engine"]].first()
     lines = lines.assign(
         **{each: family_mean(shared, each) for each in ("gap_low", "gap_high", "seconds")},
-        spread=spreads(shared, "label"),
+        **spreads(shared, "label"),
     )
     alone = len(ids) == 1
     if alone:

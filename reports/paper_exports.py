@@ -1,5 +1,6 @@
 """Tables for a paper: LaTeX as it is shown, CSV as numbers; figures as PDF."""
 
+import textwrap
 from collections.abc import Iterator
 
 import pandas as pd
@@ -11,7 +12,9 @@ from reports.table import Table
 
 #: Lines above which a table breaks over pages.
 _LONG = 45
-_NEEDS = "% \\usepackage[T1]{fontenc}, \\usepackage{booktabs}, \\usepackage{graphicx}"
+#: Columns above which a table is turned; one of :data:`_LONG` has one less.
+_WIDE = 8
+_NEEDS = r"% \usepackage[T1]{fontenc}, \usepackage{booktabs,graphicx,longtable,pdflscape}"
 #: Signs with a meaning in LaTeX, and signs that a font of eight bits lacks.  A bracket or a star
 #: behind the end of a line would belong to it.
 _TRANSLATED = str.maketrans(
@@ -55,8 +58,9 @@ def latex_table(table: Table) -> str:
     """Return a table as LaTeX with booktabs, its notes as the caption; no name is a command."""
     table = table.alone
     lines = [[latex(cell.text) for cell in row] for row in table.rows(len(table.frame))]
-    frame = pd.DataFrame(lines, columns=[latex(title) for title in table.headers])
-    long = len(frame) > _LONG
+    long = len(lines) > _LONG
+    turned = len(table.columns) + long > _WIDE
+    frame = pd.DataFrame(lines, columns=[*map(_stacked if turned else latex, table.headers)])
     text: str = frame.to_latex(
         index=False,
         escape=False,
@@ -67,9 +71,19 @@ def latex_table(table: Table) -> str:
     )
     # As wide as the text at most; a table over several pages stands in no box.
     box = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-    boxed = text.replace(r"\begin{tabular}", f"{box}\n\\begin{{tabular}}")
-    boxed = boxed.replace(r"\end{tabular}", "\\end{tabular}}")
-    return f"{_NEEDS}{', longtable' if long else ''}\n{boxed}"
+    text = text.replace(r"\begin{tabular}", f"{box}\n\\begin{{tabular}}")
+    text = text.replace(r"\end{tabular}", "\\end{tabular}}")
+    if long:
+        font = "tiny" if turned else "footnotesize"
+        text = f"{{\\{font}\\setlength{{\\tabcolsep}}{{3pt}}\n{text}}}\n"
+    turn = f"\\begin{{landscape}}\n{text}\\end{{landscape}}\n" if turned else text
+    return f"{_NEEDS}\n{turn}"
+
+
+def _stacked(title: str) -> str:
+    """Return the head of a column in short lines."""
+    lines = textwrap.wrap(title, 9, break_long_words=False)
+    return r"\shortstack{" + r"\\".join(map(latex, lines)) + "}"
 
 
 def latex(text: str) -> str:

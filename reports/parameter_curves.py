@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -54,9 +55,10 @@ class Panel:
         """Return the means over the instances: a row a value, a column a policy."""
         return _mean(self.runs, column, ["value", "policy"]).unstack("policy")
 
+    @cached_property
     def spreads(self) -> pd.DataFrame:
-        """Return the deviations of the mean gaps over the seeds, as :meth:`points`."""
-        return spread_of_runs(self.runs, ["value", "policy"]).unstack("policy")
+        """The deviations of the mean gaps, by value and policy."""
+        return spread_of_runs(self.runs, ["value", "policy"])
 
     def level(self, knows: str, column: str) -> float:
         """Return the mean of the best policy of a class."""

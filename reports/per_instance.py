@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,9 @@ if TYPE_CHECKING:
 
 _OF_THE_PAIR = ["method", "told", "family", "instance", "n", "memory", "known", "standing"]
 _OF_THE_PAIR += ["engine", "marked"]
-_SPREAD_NOTE = " ± is the standard deviation of that mean over the seeds."
+#: The base of a standard deviation: the seeds of a method, or the draws of its instances.
+OVER_SEEDS = "k = {} seeds of the method".format
+_OVER_DRAWS = "k = {} draws of each family (one seed)".format
 #: The seed in the name of an instance that a family has drawn.
 _SEED = re.compile(r"_seed\d+")
 
@@ -26,18 +27,18 @@ def average_seeds(runs: pd.DataFrame) -> pd.DataFrame:
 
     Columns id, label, method, told, family, instance, n, memory, known, standing, engine, marked,
     tel, ratio_low, ratio_high, failed, kept (in one seed at least), seconds, optimal (share of the
-    seeds), gap_low and gap_high (a seed without a schedule counts as 1), by_seed (the seeds'
-    gap_low). If any seed gave no schedule, tel and ratios are missing: a mean would hide failures.
+    seeds, missing where OPT is open), gap_low and gap_high (a seed without a schedule counts as 1),
+    by_seed (the seeds' gap_low). If any seed gave no schedule, tel and ratios are missing.
     """
     groups = runs.groupby(["id", "label"], sort=True)
     first = groups[_OF_THE_PAIR].first()
     complete = groups["tel"].count().eq(groups["tel"].size())
     means = groups[["tel", "ratio_low", "ratio_high"]].mean().astype("Float64")
-    optimal = runs["gap_opt"].eq(0).fillna(False) & ~runs["kept"]
+    met = (runs["gap_opt"].eq(0).fillna(False) & ~runs["kept"]).astype(float)
     frame = first.join(means.where(complete, axis=0)).assign(
         kept=groups["kept"].any(),
         seconds=groups["seconds"].mean(),
-        optimal=optimal.astype(float).groupby([runs["id"], runs["label"]], sort=True).mean(),
+        optimal=met.groupby([runs["id"], runs["label"]]).mean().where(groups["opt"].count().gt(0)),
         gap_low=groups["gap_low"].mean(),
         by_seed=runs.sort_values("seed").groupby(["id", "label"])["gap_low"].agg(tuple),
         # Without a bound for one seed, nothing is known of the mean's upper end.
@@ -82,38 +83,41 @@ def worst_instances(averaged: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     )
 
 
-def spread(lines: pd.DataFrame) -> float:
-    """Return the sample standard deviation, over the seeds, of a mean over instances; NaN with one.
+def spread(lines: pd.DataFrame) -> tuple[float, str]:
+    """Return the sample standard deviation of a mean over instances, and its base; NaN without one.
 
-    ``lines`` has instance, family and by_seed. A seed is the method's, or the family's where its
-    instances are all drawn with the same seeds. Families weigh alike. Instances with fewer seeds
-    than others are left out, so each seed's mean is over the same instances.
+    ``lines`` has instance, family and by_seed; families weigh alike. The base is the seeds of the
+    method, with the mean of each over the instances that have the most seeds. With one seed it is
+    the draws, if all instances are drawn with the same seeds. Pairs of both are no base.
     """
-    columns = (lines[name] for name in ("instance", "family", "by_seed"))
-    ordered = sorted(zip(*columns, strict=True), key=itemgetter(0))
-    drawn: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for instance, family, seeds in ordered:
-        drawn[family, _SEED.sub("", instance)].extend(seeds)
-    rows = [(family, seeds) for (family, _), seeds in sorted(drawn.items())]
-    if len({len(seeds) for _, seeds in rows}) > 1:
-        rows = [(family, seeds) for _, family, seeds in ordered]
-    most = max((len(seeds) for _, seeds in rows), default=0)
+    named = list(zip(lines["instance"], lines["family"], lines["by_seed"], strict=True))
+    most, over = max((len(seeds) for *_, seeds in named), default=0), OVER_SEEDS
+    rows = [(family, seeds) for _, family, seeds in named if len(seeds) == most]
+    if most == 1:
+        drawn: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+        for instance, family, (gap,) in named:
+            drawn[family, _SEED.sub("", instance)]["".join(_SEED.findall(instance))] = gap
+        rows = [
+            (family, tuple(gaps[k] for k in sorted(gaps))) for (family, _), gaps in drawn.items()
+        ]
+        alike = len(set(map(frozenset, drawn.values()))) == 1
+        most, over = len(rows[0][1]) * alike, _OVER_DRAWS
     if most < 2:
-        return float("nan")
-    kept = [(family, seeds) for family, seeds in rows if len(seeds) == most]
-    sizes = Counter(family for family, _ in kept)
-    weights = [1 / sizes[family] for family, _ in kept]
-    means = np.average(np.array([seeds for _, seeds in kept], dtype=float), axis=0, weights=weights)
-    return float(means.std(ddof=1))
+        return float("nan"), ""
+    sizes = Counter(family for family, _ in rows)
+    weights = [1 / sizes[family] for family, _ in rows]
+    means = np.average(np.array([gaps for _, gaps in rows], dtype=float), axis=0, weights=weights)
+    return float(means.std(ddof=1)), over(most)
 
 
-def spreads(lines: pd.DataFrame, keys: str | list[str]) -> pd.Series:
-    """Return the spread of each group of lines."""
+def spreads(lines: pd.DataFrame, keys: str | list[str]) -> pd.DataFrame:
+    """Return the spread of each group of lines, and its base as ``spread_over``."""
     groups = lines.groupby(keys)[["instance", "family", "by_seed"]]
-    return pd.Series([spread(each) for _, each in groups], groups.size().index, dtype=float)
+    found = [spread(each) for _, each in groups]
+    return pd.DataFrame(found, groups.size().index, columns=["spread", "spread_over"])
 
 
-def spread_of_runs(runs: pd.DataFrame, keys: list[str]) -> pd.Series:
+def spread_of_runs(runs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Return the spread of the mean gap to the best known schedule of each group of runs."""
     lines = runs.sort_values("seed").groupby([*keys, "id"], as_index=False)
     named = lines.agg(
@@ -122,6 +126,8 @@ def spread_of_runs(runs: pd.DataFrame, keys: list[str]) -> pd.Series:
     return spreads(named.assign(family=named.pop("of")), keys)
 
 
-def spread_note(spreads: pd.Series) -> str:
-    """Return the meaning of ±, for the note of a table; empty where no line has it."""
-    return _SPREAD_NOTE if spreads.notna().any() else ""
+def spread_note(*frames: pd.DataFrame, mark: str = "±") -> str:
+    """Return the meaning of ± in lines of :func:`spreads`, for a note; empty where none has it."""
+    found = {over for each in frames for over in each["spread_over"][each["spread"].notna()]}
+    over = ", or ".join(sorted(found, key=lambda text: ("draws" in text, len(text), text)))
+    return f" {mark} is the standard deviation of that mean over {over}." if over else ""

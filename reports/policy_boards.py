@@ -65,15 +65,17 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the line of each method over a frame of :func:`reports.per_instance.average_seeds`.
 
     Columns label, class, offline, knows (:class:`kvopt.methods.knowledge.Knowledge`), gap_low,
-    gap_high, optimal, seconds (means by :func:`reports.per_instance.family_mean`), spread, and from
+    gap_high, seconds (means by :func:`reports.per_instance.family_mean`), optimal (the mean over
+    the families with a known OPT), spread, spread_over, and from
     :func:`reports.per_instance.worst_instances` instances, unsolved, ratios, known, instance, id.
     """
     kept = ["method", "told", "marked", "ratio_low", "ratio_high", "known", "instance", "id"]
     lines = worst_instances(frame, ["label"])[[*kept, "instances", "unsolved"]]
+    shares = frame.groupby(["label", "family"])["optimal"].mean()
     lines = lines.assign(
         **{each: family_mean(frame, each) for each in ("gap_low", "gap_high", "seconds")},
-        spread=spreads(frame, "label"),
-        optimal=family_mean(frame, "optimal").where(frame.groupby("label")["known"].any()),
+        optimal=shares.groupby("label").mean().where(frame.groupby("label")["known"].any()),
+        **spreads(frame, "label"),
     ).reset_index()
     # A line without a ratio names no instance.
     lines["instance"] = lines["instance"].where(lines["ratio_low"].notna(), "")

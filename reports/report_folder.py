@@ -109,11 +109,7 @@ def _write(path: Path, data: bytes) -> None:
 
 def list_text(names: Iterable[str], kind: FolderKind) -> str:
     """Return the list of a folder with these files."""
-    return "\n".join([_title(kind), *sorted(names), ""])
-
-
-def _title(kind: FolderKind) -> str:
-    return f"files of a kvopt {kind.name}"
+    return "\n".join([f"files of a kvopt {kind.name}", *sorted(names), ""])
 
 
 def report_files(root: Path, kind: FolderKind = REPORT) -> Iterator[Path]:
@@ -134,4 +130,4 @@ def _listed(root: Path, kind: FolderKind) -> frozenset[str] | None:
             title, *names = file.read(_LONGEST).decode(errors="replace").split("\n")
     except (OSError, ValueError):
         return None
-    return frozenset(filter(None, names)) if title == _title(kind) else None
+    return frozenset(filter(None, names)) if f"{title}\n" == list_text((), kind) else None

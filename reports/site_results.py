@@ -61,7 +61,8 @@ def make_site_results(
     library = library_table(registry)
     slug_of = page_slugs(library)
     ranked = report_of(night, best_known)
-    links = _pages(night, slug_of)
+    pairs = prepare_rows(night.assign(key="")).drop_duplicates("id")[["id", "sha"]]
+    links = {i: slug_of[sha] for i, sha in pairs.itertuples(index=False) if sha in slug_of}
     assert ranked.origin is not None
     age = age_text(len(night), stale_rows(night))
     board = replace(
@@ -80,12 +81,6 @@ def make_site_results(
     return SiteResults(files, _places(library, slug_of), _first(ranked, library, slug_of, night))
 
 
-def _pages(night: pd.DataFrame, slug_of: Mapping[str, str]) -> dict[str, str]:
-    """Return the library's page of each instance of the rows that has one, by ``id``."""
-    pairs = prepare_rows(night.assign(key="")).drop_duplicates("id")[["id", "sha"]]
-    return {i: slug_of[sha] for i, sha in pairs.itertuples(index=False) if sha in slug_of}
-
-
 def _places(library: Table, slug_of: Mapping[str, str]) -> dict[str, str]:
     """Return the page of each instance, and its schedule and certificate, by their files."""
     places = {}
@@ -100,8 +95,7 @@ def _places(library: Table, slug_of: Mapping[str, str]) -> dict[str, str]:
 
 
 def _first(board: ReportPage, table: Table, slug_of: Mapping[str, str], night: pd.DataFrame) -> str:
-    tables = (part for part in board.first if isinstance(part, Table))
-    ranks = [each for each in tables if each.slug.startswith(LEADERBOARD)]
+    ranks = [it for it in board.first if isinstance(it, Table) and it.slug.startswith(LEADERBOARD)]
     by_key = {column.key: column for column in ranks[0].columns}
     shown: tuple[Column, ...] = (KNOWS, by_key["label"], by_key["gap"])
     found = pd.concat([firsts(each.frame) for each in ranks])

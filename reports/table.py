@@ -12,8 +12,10 @@ import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, TimeUnit
 
-#: ``name`` is any text from the rows, ``text`` is ours; ``nanoseconds`` are printed as seconds.
-Kind = Literal["name", "text", "count", "share", "seconds", "megabytes", "number", "nanoseconds"]
+#: ``name`` is text of the rows, ``text`` ours; ``nanoseconds`` print seconds, ``most`` rounds up.
+Kind = Literal[
+    "name", "text", "count", "share", "seconds", "megabytes", "number", "most", "nanoseconds"
+]
 _TEXTS = ("name", "text")
 
 #: The kind of a column of times, by their unit.
@@ -171,6 +173,7 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "count": lambda value: f"{int(value):,}",
     "share": lambda value: f"{100 * float(value):.2f} %",
     "number": lambda value: f"{float(value):.3f}",
+    "most": lambda value: _ends(math.nan, float(value), 3)[1],
     "nanoseconds": lambda value: f"{float(value) / SECONDS.ticks:,.3f}",
     "seconds": lambda value: f"{value:.3f}" if abs(value) < 10 else f"{float(value):,.1f}",
     "megabytes": lambda value: f"{float(value) / 1e6:,.0f}",

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tabulate import tabulate
 
+from kvopt.methods.method_names import MARK
 from reports.compared_methods import answer_table
 from reports.stored_results import Results
 from reports.table import MISSING, Table
@@ -15,6 +16,8 @@ from support.message_text import WIDTH, printable, wrap_lines
 
 #: Columns that are shown however wide they are, and the cells of a column without news.
 _LEAST, _NOTHING = 2, (MISSING, "0", "")
+#: Length to which names are cut before columns go that stand before the gap.
+_SHORTEST_NAME = 28
 
 
 def other_boards(unit: Unit) -> list[Table]:
@@ -48,12 +51,18 @@ def format_ranking(results: Results) -> str:
     return "\n\n".join(rankings)
 
 
+def _cut_end(name: str, longest: int) -> str:
+    """Return a name without its end, the file, where it is too long; the mark stays."""
+    mark = MARK * name.endswith(MARK)
+    return name if len(name) <= longest else f"{name[: longest - 1 - len(mark)]}…{mark}"
+
+
 def _wrapped(lines: Iterable[object]) -> list[str]:
     return [wrap_lines(printable(line, len(line))) for line in map(str, lines)]
 
 
 def _table_text(table: Table) -> str:
-    """Return a table as text with its notes; a table too wide lacks its last columns."""
+    """Return a table as text with its notes; a table too wide lacks columns, its gap the last."""
     cells = [[printable(cell.text) for cell in row] for row in table.rows(len(table.frame))]
     # A column of numbers has more than nothing on some line.
     kept = [
@@ -62,6 +71,8 @@ def _table_text(table: Table) -> str:
         if not column.numeric or any(line[k] not in _NOTHING for line in cells)
     ]
     left: list[str] = []
+    keys = [column.key for column in table.columns]
+    name = keys.index("label")
     while True:
         shown = replace(table, columns=tuple(table.columns[k] for k in kept))
         text: str = tabulate(
@@ -71,8 +82,15 @@ def _table_text(table: Table) -> str:
             colalign=["right" if column.numeric else "left" for column in shown.columns],
             disable_numparse=True,
         )
-        if len(kept) <= _LEAST or max(map(len, text.splitlines())) <= WIDTH:
+        excess = max(map(len, text.splitlines())) - WIDTH
+        if len(kept) <= _LEAST or excess <= 0:
             break
-        left.insert(0, table.columns[kept.pop()].title)
+        longest = max(len(line[name]) for line in cells)
+        if keys[kept[-1]] == "gap" and longest > _SHORTEST_NAME:
+            for line in cells:
+                line[name] = _cut_end(line[name], max(longest - excess, _SHORTEST_NAME))
+        else:
+            kept.remove(last := max(k for k in kept if keys[k] not in ("gap", "label")))
+            left.insert(0, table.columns[last].title)
     more = [f"Left out here: {', '.join(left)}."] if left else []
     return "\n".join([text, *more, *map(wrap_lines, shown.notes)])

@@ -85,31 +85,24 @@ def read_rows(location: Path) -> pd.DataFrame:
     rows["bound_share"] = 100 * rows["lower_bound"] / best
     rows = _with_relaxations(rows)
     rows["lp_share"] = 100 * rows["lp_bound"] / best.loc[rows.index]
-    rows["group"] = rows.groupby("section")["n"].transform(_sizes)
+    sizes = rows.groupby("section")["n"]
+    ends = sizes.transform(lambda n: "..".join(dict.fromkeys([str(n.min()), str(n.max())])))
     names = rows["section"].str.replace(r"-\d+$", "", regex=True)
-    rows["group"] = names.str.replace(_SECTION_OF_SWITCHES, SWITCHES) + ", n = " + rows["group"]
+    rows["group"] = names.str.replace(_SECTION_OF_SWITCHES, SWITCHES) + ", n = " + ends
     return rows.reset_index(drop=True)
-
-
-def _sizes(n: pd.Series) -> str:
-    return "..".join(dict.fromkeys([str(n.min()), str(n.max())]))
 
 
 def _with_relaxations(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows without relaxations of programs that are there and get their LP bound."""
     relaxed = rows["method"].str.contains(_RELAXED)
-    program = rows["method"].map(_program)
+    # The method without the option that solves its relaxation only.
+    program = rows["method"].str.replace(_RELAXED, lambda it: ")" * (it[0][0] == ","), regex=True)
     keys = pd.MultiIndex.from_frame(rows[_RUN].assign(program=program))
     found = pd.Series(rows["relaxation"].to_numpy(), index=keys)[relaxed.to_numpy()]
     by_mip = rows["method"].str.startswith("highs:")
     stated = rows["relaxation"].fillna(pd.Series(found.reindex(keys).to_numpy(), index=rows.index))
     rows = rows.assign(lp_bound=stated.where(by_mip, rows["root_bound"]))
     return rows[~(relaxed & keys.isin(keys[~relaxed]))]
-
-
-def _program(method: str) -> str:
-    """Return the method without the option that solves its relaxation only."""
-    return _RELAXED.sub(lambda found: ")" if found.group().startswith(",") else "", method)
 
 
 def page(rows: pd.DataFrame, origin: str) -> str:

@@ -51,7 +51,7 @@ def _draw(axes: Any, panel: Panel, column: str, names: list[str], shown: list[st
     is_gap, scale = column == "gap_low", 1e-3 if column.endswith("_ms") else 1.0
     points = scale * panel.points(column).reindex(columns=names).astype(float)
     curves = {name: (points.index, points[name]) for name in names}
-    spreads = panel.spreads().reindex(columns=names)
+    spreads = panel.spreads["spread"].unstack("policy").reindex(columns=names)
     bars = {name: spreads[name] for name in names} if is_gap else None
     figure_parts.draw_curves(axes, curves, shown, bars)
     most = panel.points("gap_high").reindex(columns=names).astype(float)

@@ -18,7 +18,6 @@ from reports.freshness import to_be_stated
 from reports.library import MOST_PICTURES
 from reports.library.sentence import proofs, runs, stale_of, state
 from reports.markdown import sentence_text
-from reports.page_parts import Part
 from reports.report_folder import check_place, write_files
 from reports.tables.library_values import family_table, library_table
 from support.click_command import (
@@ -58,14 +57,8 @@ def page_text(registry: Registry, stale: int) -> str:
     still = replace(table, title="Open instances", frame=frame).linked(addresses)
     age = sentence_text(stale_of(registry, stale))
     origin = f"## Runs\n\n{age}\n\n{sentence_text(runs(registry))}\n"
-    parts: list[Part] = [
-        f"{sentence_text(state(table))}\n",
-        still,
-        family_table(table),
-        origin,
-        markdown.template("library"),
-    ]
-    return markdown.page_text("The library", parts)
+    first, last = f"{sentence_text(state(table))}\n", markdown.template("library")
+    return markdown.page_text("The library", [first, still, family_table(table), origin, last])
 
 
 @click.command(

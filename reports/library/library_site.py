@@ -81,13 +81,7 @@ def library_pages(
         command="reports.library",
     )
     words = PageWords((state(table), stale_of(registry, len(stale_proofs(registry)))), notes=())
-    index = ReportPage(
-        "kvopt: the library",
-        (table, words),
-        origin=runs(registry),
-        contradictions=wrong,
-        above=above,
-    )
+    index = ReportPage("kvopt: the library", (table, words), "", runs(registry), wrong, above=above)
     texts["index.html"] = html.index_page(index)
     links = tuple((word, f"../{address}") for word, address in above)
     for page in count_progress(made, "pages of instances written as HTML"):

@@ -10,6 +10,7 @@ import pandas as pd
 
 from kvopt.best_known import RegistryError, known_values
 from kvopt.methods.grammar import MethodError
+from kvopt.project_paths import REPORT_MARKER
 from kvopt.store import Store, StoreError
 from kvopt.store.location import store_files
 from kvopt.suites import SuiteError, read_suite
@@ -18,14 +19,7 @@ from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.compare import compare
 from reports.nightly.night_pages import WORTH_PAGE, comparison_text, readme_text, texts, worth_pages
 from reports.nightly.night_rows import FILES, RowsError, nightly_rows, read_rows, rows_text
-from reports.report_folder import (
-    MARKER,
-    FolderKind,
-    check_place,
-    list_text,
-    report_files,
-    write_files,
-)
+from reports.report_folder import FolderKind, check_place, list_text, report_files, write_files
 from support.click_command import CHECK_OPTION, Command, CommandOptions, option
 from support.generated_files import regenerate
 from support.output_checks import OutputError
@@ -44,14 +38,13 @@ _NIGHT = FolderKind(
 )
 
 _PROGRAM = "python -m reports.nightly"
+_FAILS = (OutputError, StoreError, SuiteError, MethodError, RowsError, RegistryError, OSError)
 
 
 @click.command(
     _PROGRAM,
     cls=Command,
-    fails={
-        2: (OutputError, StoreError, SuiteError, MethodError, RowsError, RegistryError, OSError)
-    },
+    fails={2: _FAILS},
     examples=("--check", "--store night.sqlite --out night", "--store night.sqlite --update"),
     codes="0 as good as the committed rows; 1 the night failed, or --check found a stale file; "
     "2 bad usage, or a store or file that cannot be read",
@@ -102,8 +95,7 @@ def main(options: CommandOptions) -> int:
 
 def _committed() -> dict[str, pd.DataFrame]:
     """Return the committed rows by file; RowsError if one cannot be read."""
-    there = [name for name in FILES if (FOLDER / name).exists()]
-    return {name: read_rows(FOLDER / name, FILES[name]) for name in there}
+    return {k: read_rows(FOLDER / k, named) for k, named in FILES.items() if (FOLDER / k).exists()}
 
 
 def _made(
@@ -137,7 +129,7 @@ def _check() -> int:
     for (name, held), page in zip(rows.items(), ("README.md", WORTH_PAGE), strict=False):
         stale[name] = to_be_stated(_PROGRAM, FOLDER / page, len(held), stale_rows(held))
     files, readme = _made(rows, stale)
-    files[MARKER] = list_text([*files, *rows], _NIGHT)
+    files[REPORT_MARKER] = list_text([*files, *rows], _NIGHT)
     wanted = {FOLDER / name: text for name, text in files.items()} | readme
     return regenerate(_PROGRAM, wanted, report_files(FOLDER, _NIGHT), check=True)
 

@@ -65,7 +65,10 @@ def compare(
             failures.append(f"{_run_text(old)}: this run is missing")
             continue
         worse = list(_worse(old, new))
-        (failures if _judged(old) or _serious(old, new) else changed).extend(worse)
+        # A slower machine excuses neither.
+        two = old["status"] == new["status"] == "optimal" and old["tel"] != new["tel"]
+        serious = two or new["status"] in ("error", "crashed")
+        (failures if serious or _judged(old) else changed).extend(worse)
         better += _better(old, new) if not worse and _judged(old) else []
         took, takes = float(old["seconds"]), float(new["seconds"])
         if takes >= SLOWER_FACTOR * took and takes - took >= SLOWER_SECONDS:
@@ -111,12 +114,6 @@ def _judged(old: Row) -> bool:
     """Return whether the result is independent of time: it ended by itself, or with a proof."""
     done = old["ending"] == "finished" and (old["role"] != "exact" or old["status"] == "optimal")
     return bool(old["reproducible"]) and done
-
-
-def _serious(old: Row, new: Row) -> bool:
-    """Return whether a slower machine cannot excuse a difference."""
-    two_optima = old["status"] == new["status"] == "optimal" and old["tel"] != new["tel"]
-    return two_optima or new["status"] in ("error", "crashed")
 
 
 def _better(old: Row, new: Row) -> Iterator[str]:

@@ -62,14 +62,9 @@ def make_page(
         *_history(lines.history.of(identity), registered, unit),
         _runs(lines.runs.of(identity), unit),
     )
-    return InstancePage(
-        slug=slug,
-        name=str(line["instance"]),
-        facts=facts(line),
-        contradictions=tuple(map(str, wrong)),
-        tables=tuple(each for each in tables if not each.frame.empty),
-        pictures=tuple(pictures),
-    )
+    about = slug, str(line["instance"]), facts(line), tuple(map(str, wrong))
+    shown = tuple(each for each in tables if not each.frame.empty)
+    return InstancePage(*about, shown, tuple(pictures))
 
 
 def facts(line: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -117,7 +112,7 @@ def _losses(frame: pd.DataFrame, unit: TimeUnit) -> Table:
         Column("each", "above UB, a request", "number" if kind == "count" else kind),
         Column("gap", "gap to OPT", "share", sort="tel", note="an interval where OPT is open."),
     )
-    note = "Means over the seeds." + spread_note(frame["spread"])
+    note = "Means over the seeds." + spread_note(frame)
     return Table("losses", "What each policy loses", note, shown, frame)
 
 

@@ -45,11 +45,13 @@ class Picture:
 
 @dataclass(frozen=True)
 class LosingPolicy:
-    """A policy that is not as good as the best schedule, the key of its run, and its gap to it."""
+    """A policy's worst run of so many seeds: its key, seed, and gap to the best schedule."""
 
     name: str
     key: str
     gap: float
+    seed: int
+    seeds: int
 
 
 STORED = "Best schedule of this store"
@@ -123,11 +125,13 @@ def _pairs(
     for place, policy in enumerate(policies):
         other, _ = _stored(store, policy.key, instance)
         if other is not None:
-            named = replace(bounded(other, line), method=policy.name)
+            name, seed = policy.name, f" with seed {policy.seed}" * (policy.seeds > 1)
+            named = replace(bounded(other, line), method=name + seed)
             svg = picture_image(pair_picture(instance, best, named), "svg").decode()
-            loss = f"loses {written(policy.gap, 'share')}"
+            loss = f"loses {written(policy.gap, 'share')}{seed}"
+            loss += seed and f", the worst of {policy.seeds}; the table has the mean"
             mark = f".beside-{place + 1}" if place else ".beside"
-            yield Picture(_ABOVE, _ABOVE_NOTE, svg, mark, policy.name, loss)
+            yield Picture(_ABOVE, _ABOVE_NOTE, svg, mark, name, loss)
 
 
 def _stored(store: DocumentStore, key: str, instance: Instance) -> tuple[Schedule | None, str]:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from reports.per_instance import OVER_SEEDS
 from reports.table import write_column, write_share
 from schedules.gap import gaps
 
@@ -50,11 +51,6 @@ class PageLines:
         return Lines(self._shown.sort_values(order, ascending=[True, False, True, True, True]))
 
     @cached_property
-    def traced(self) -> Lines:
-        """All runs in the order of the rows."""
-        return Lines(self._shown)
-
-    @cached_property
     def history(self) -> Lines:
         """The runs that improved a bound, with best_upper and best_lower after each."""
         ordered = self._shown.sort_values(["finished_utc", "key"], kind="stable")
@@ -67,16 +63,18 @@ class PageLines:
 
     @cached_property
     def losing(self) -> Lines:
-        """The policies that UB betters, the best first: custom ones, and one of each other TEL."""
+        """The worst of the seeds of each policy that UB betters: custom ones, one of other TELs."""
         own = self._policies
+        own = own.assign(seeds=own.groupby(["id", "label"])["tel"].transform("count"))
         own = own[own["tel"].gt(own["upper"]).fillna(False)].assign(published=~own["custom"])
-        own = own.sort_values(["tel", "published", "label", "key"]).drop_duplicates(["id", "label"])
-        own = own[["id", "label", "key", "tel", "upper", "custom"]]
+        own = own.sort_values(["tel", "published", "label", "key"])
+        own = own.drop_duplicates(["id", "label"], keep="last")
+        own = own[["id", "label", "key", "tel", "upper", "seed", "seeds", "custom"]]
         return Lines(own[own["custom"] | ~own.duplicated(["id", "tel"])])
 
     @cached_property
     def losses(self) -> Lines:
-        """One line a policy, the least TEL first: label, tel, spread, over, each and gap.
+        """One line a policy, the least TEL first: label, tel, spread, spread_over, over, each, gap.
 
         tel is the mean over the seeds; over and each are above UB, in all and a request.
         """
@@ -101,6 +99,7 @@ class PageLines:
             {
                 "tel": tel,
                 "spread": own["tel"].astype(float).groupby([own["id"], own["label"]]).std(),
+                "spread_over": groups.size().map(OVER_SEEDS),
                 "over": pd.Series(over, lines.index, dtype=object),
                 "each": (tel.astype("Float64") - upper) / requests,
                 "gap": write_column(write_share, low, high),

@@ -102,7 +102,8 @@ def report_pages(
     """
     reference = results.reference.loc[list(names)]
     lines = PageLines(rows[rows["id"].isin(list(names))], reference)
-    followed = _followed(reference, pictures)
+    # The widest gaps first, missing ones above.
+    widest = reference.sort_values(["gap", "n", "instance"], kind="stable").index[::-1]
     made = []
     left = pictures
     about = zip(names.items(), reference.itertuples(index=False, name=None), strict=True)
@@ -119,8 +120,8 @@ def report_pages(
             drawn = [Picture(STORED, f"Not drawn here; {command} --pictures N draws more.")]
         else:
             drawn = [Picture(STORED, "No schedule is stored.")]
-        if identity in followed:
-            traced = lines.traced.of(identity)
+        if identity in widest[:pictures]:
+            traced = lines.runs.of(identity)
             draw = partial(bounds_figure, traced, line["upper"], line["lower"])
             if (bounds := try_drawing(f"bounds on {name}", draw)) is not None:
                 drawn.append(Picture("UB and LB over time", BOUNDS_NOTE, bounds.svg, ".bounds"))
@@ -139,12 +140,6 @@ def _losing(own: pd.DataFrame, always: Set[str], most: int) -> list[LosingPolicy
     places = np.linspace(0, len(rest) - 1, count).round().astype(int)
     lines = pd.concat([kept, rest.iloc[places]]).sort_values("tel", kind="stable")
     return [
-        LosingPolicy(label, key, gap(int(tel), int(upper)))
-        for label, key, tel, upper in lines.drop(columns=["id", "custom"]).to_numpy()
+        LosingPolicy(label, key, gap(int(tel), int(upper)), seed, seeds)
+        for label, key, tel, upper, seed, seeds in lines.drop(columns=["id", "custom"]).to_numpy()
     ]
-
-
-def _followed(reference: pd.DataFrame, most: int) -> set[str]:
-    """Return the instances whose bounds are drawn: the widest gaps first, missing ones above."""
-    order = reference.sort_values(["gap", "n", "instance"], kind="stable")
-    return set(order.index[::-1][:most])

@@ -67,7 +67,7 @@ def _lines(runs: pd.DataFrame, *gaps: str) -> pd.DataFrame:
     )
     return frame.assign(
         penalised=runs[gaps[0]].fillna(1.0).groupby([runs["family"], runs["label"]]).mean(),
-        spread=spread_of_runs(runs, ["family", "label"]),
+        **spread_of_runs(runs, ["family", "label"]),
     )
 
 
@@ -82,7 +82,7 @@ def _ranked(made: Table, to: str, *, engines: bool) -> Table:
         *made.columns,
     )
     note = made.note + (_SOLVERS.format(to=to) if engines else f" {MARK_NOTE}")
-    made = replace(made, columns=shown, note=note + spread_note(made.frame["spread"]))
+    made = replace(made, columns=shown, note=note + spread_note(made.frame))
     if engines:
         made = replace(made, slug=f"{made.slug}-solvers", title=f"{made.title}, solvers")
     return made

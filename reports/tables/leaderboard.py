@@ -33,7 +33,7 @@ def adversarial_board(adversarial: pd.DataFrame) -> Table:
     lines = standings(adversarial[~adversarial["engine"]]).sort_values("label")
     counts = columns("count", instances="instances")
     shown = (Column("label", "policy", "name"), *_PLAIN, KNOWS, *counts)
-    note = _ADVERSARIAL + spread_note(lines["spread"])
+    note = _ADVERSARIAL + spread_note(lines)
     return Table("adversarial", "Adversarial instances", note, shown, _written(lines))
 
 
@@ -68,7 +68,7 @@ def bounds_board(runs: pd.DataFrame) -> Table:
 
 
 def _board(board: Board, means: Sequence[Column]) -> Table:
-    note = f"Ranked by the gap, {board.over}." + spread_note(board.lines["spread"])
+    note = f"Ranked by the gap, {board.over}." + spread_note(board.lines)
     if board.elsewhere:
         others = ", ".join(f"{name} ({count:,})" for name, count in board.elsewhere.items())
         note += f" Not ranked, run on fewer instances: {others}."
@@ -102,7 +102,7 @@ _GAP = (
     "?: not known. A run without a schedule counts as 100 %."
 )
 _RATIO = "TEL / OPT, the greatest; [a, b]: between TEL / UB and TEL / LB."
-_OPTIMAL = "share of the instances with known OPT that the policy meets, the same mean."
+_OPTIMAL = "share of instances with known OPT that it meets, mean over the families that have any."
 _COLUMNS = (
     Column("gap", "gap", "share", sort="gap_low", spread="spread", note=_GAP),
     Column("worst", "worst ratio", "number", sort="ratio_low", note=_RATIO),

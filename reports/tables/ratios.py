@@ -11,6 +11,7 @@ _NOTE = (
     "UB, TEL / LB] that holds it, with “?” for no bound, or no schedule on some instance. "
     + MARK_NOTE
 )
+_MOST = "no instance of the family here exceeds it; rounded up."
 _WORST = "the ratio of the instance with the greatest lower end: that much is shown."
 
 
@@ -45,7 +46,7 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
         *columns("count", instances="instances", unsolved="no schedule"),
         Column("worst", "worst ratio", "number", sort="ratio_low", note=_WORST),
         Column("instance", WORST_ON, "name"),
-        Column("most", "at most", "number", note="no instance of the family here exceeds it."),
+        Column("most", "at most", "most", note=_MOST),
         Column("mean", "mean ratio", "number", sort="mean_low"),
     )
     return Table("ratios", "Worst ratios", _NOTE, shown, table)

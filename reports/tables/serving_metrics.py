@@ -3,7 +3,7 @@
 import pandas as pd
 
 from instances.batch_time import NANOSECONDS
-from reports.per_instance import spread_note
+from reports.per_instance import OVER_SEEDS, spread_note
 from reports.prepared_rows import MARK_NOTE
 from reports.table import Column, Table, columns
 from serving.slo import SERVER_SLO
@@ -49,15 +49,15 @@ def serving_table(runs: pd.DataFrame) -> Table | None:
     keys = [found[name] for name in ("instance", "id", *timed, "label")]
     groups = values.groupby(keys, sort=True)
     frame = groups.mean().assign(runs=groups.size())
-    frame[["ael_spread", "left_spread"]] = groups[["ael", "gap_lower"]].std()
+    frame[["spread", "left_spread"]] = groups[["ael", "gap_lower"]].std()
     shown = (
         Column("instance", "instance", "name"),
         *(Column(name, "batch time", "name") for name in timed),
         Column("label", "method", "name"),
         *([Column("runs", "runs", "count")] if frame["runs"].gt(1).any() else []),
-        Column("ael", "AEL", "seconds", spread="ael_spread", note="mean end-to-end latency."),
+        Column("ael", "AEL", "seconds", spread="spread", note="mean end-to-end latency."),
         Column("gap_lower", "left to gain", "share", spread="left_spread", note=_LEFT),
         *columns("seconds", **_MILLISECONDS, **_PLAIN),
     )
-    note = _NOTE + spread_note(frame["ael_spread"])
+    note = _NOTE + spread_note(frame.assign(spread_over=frame["runs"].map(OVER_SEEDS)))
     return Table("serving", "Serving metrics", note, shown, frame.reset_index())

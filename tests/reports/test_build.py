@@ -65,13 +65,14 @@ def _requests(n: int) -> list[Request]:
     return [Request(id=k, arrival=0, prompt=1 + k % 3, output=1 + k % 5) for k in range(n)]
 
 
-def _run(instance: Instance, method: str, late: int = 0) -> FinishedRun:
+def _run(instance: Instance, method: str, late: int = 0, seed: int = 0) -> FinishedRun:
     starts, now = [], late
     for request in instance.requests:
         starts.append(now)
         now += request.output
     schedule = make_schedule(instance, starts, method)
-    row = record_of(instance, family=instance.family, method=method, tel=schedule.tel)
+    about = {"family": instance.family, "method": method, "seed": seed}
+    row = record_of(instance, tel=schedule.tel, **about)
     return FinishedRun(row, schedule, None, instance)
 
 
@@ -242,11 +243,15 @@ def test_custom_policies_are_drawn_where_they_are_worst(tmp_path: Path) -> None:
         requests = tuple(_requests(len(name)))
         instance = Instance(name=name, memory=10, requests=requests, family="tiny")
         opened.put(*(_run(instance, method, late=late[method]) for method in late))
+    opened.put(_run(instance, "file:mine.py", late=4, seed=1))
     report = make_report(Results(opened.rows()), store=opened, pages=2, pictures=1)
     opened.close()
     drawn = {page.name: [each.name for each in page.pictures if each.name] for page in report.pages}
     # The worst of mine comes first, with all pictures of the page; then the worst of yours alone.
     assert drawn == {"near": ["file:yours.py", "file:mine.py"], "far": ["file:yours.py"]}
+    # The worst of two seeds is drawn; the other one begins 5 rounds earlier.
+    told = [each.loss for each in report.pages[0].pictures if each.name == "file:mine.py"]
+    assert told[0].endswith(" with seed 0, the worst of 2; the table has the mean")
 
 
 @pytest.mark.slow("walks")

@@ -69,13 +69,16 @@ def test_an_interval_is_rounded_outwards_wherever_it_stands() -> None:
 
 
 def test_the_ranking_has_few_lines() -> None:
-    """The best ten, the first of each class, the bound, and how many there are besides."""
+    """The best ten, the first of each class, custom ones, the bound, and the number of others."""
     runs = [_run(f"highs:ilp(x={k})", "a", 100 + k) for k in range(MOST_RANKED + 3)]
+    runs += [_run(f"file:mine.py(age={k}) {'x' * 90}", "a", 950 + k) for k in range(3)]
     text = format_ranking(Results(frame(*runs, _run("fcfs", "a", 900), _run("svf", "a", 800))))
     lines = text.splitlines()
     assert sum("highs" in line for line in lines) == MOST_RANKED
     # The first of a class stands there however bad it is.
     assert sum(" svf " in line for line in lines) == 1
+    # Their names are cut, so that the gap has room.
+    assert sum("file:mine.py(age=" in line and line.endswith(" %") for line in lines) == 3
     assert any("lower bound" in line and " 90 " in line for line in lines)
     assert "4 methods more." in " ".join(lines)
     assert max(map(len, lines)) <= 100

@@ -62,6 +62,12 @@ def test_a_long_table_breaks_over_pages() -> None:
     text = latex_table(_table(frame=lines))
     assert r"\begin{longtable}{lrr}" in text
     assert text.count("{[}svf{]}") == 30
+    # With as many columns as no page has room for, it is turned, and its heads are broken.
+    turned = latex_table(_table(frame=lines, columns=(Column("tel", "mean & rest", "count"),) * 9))
+    assert turned.count("landscape}") == 2
+    assert r"\tiny" in turned
+    assert turned.count(r"\shortstack{mean \&\\rest}") == 18
+    assert "landscape}" not in text
 
 
 def test_csv_has_numbers() -> None:
@@ -106,18 +112,22 @@ def _drawn(values: Mapping[str, tuple[float, ...]]) -> pd.DataFrame:
 def test_the_spread_is_that_of_means_over_the_same_instances() -> None:
     """Means 0.2 and 0.4 of two seeds: their deviation is 0.1 * sqrt(2); the third lacks a seed."""
     seeds = {"a": (0.1, 0.2), "b": (0.3, 0.6), "c": (0.9,)}
-    assert spread(_drawn(seeds)) == pytest.approx(0.1 * 2**0.5)
-    assert pd.isna(spread(_drawn({"a": (0.1,), "b": (0.3,)})))
+    two: object = (pytest.approx(0.1 * 2**0.5), "k = 2 seeds of the method")
+    assert spread(_drawn(seeds)) == two
+    assert pd.isna(spread(_drawn({"a": (0.1,), "b": (0.3,)}))[0])
     # Three of one family weigh as much as one of another: (0.1 + 0.3) / 2 and (0.2 + 0.6) / 2.
     alike = {"a1": (0.1, 0.2), "a2": (0.1, 0.2), "a3": (0.1, 0.2), "b": (0.3, 0.6)}
-    assert spread(_drawn(alike)) == pytest.approx(0.1 * 2**0.5)
+    assert spread(_drawn(alike)) == two
+    # The draws of an instance are averaged first: the base is no pair of draw and seed.
+    assert spread(_drawn({"u_seed0": (0.1, 0.2), "u_seed1": (0.3, 0.6)})) == two
 
 
 def test_a_familys_seeds_have_a_spread() -> None:
     """Means 0.2 and 0.4 of the draws 0 and 1; with one that has a single draw there is none."""
     drawn = {"u_seed0": (0.1,), "u_seed1": (0.2,), "u_m_seed0": (0.3,), "u_m_seed1": (0.6,)}
-    assert spread(_drawn(drawn)) == pytest.approx(0.1 * 2**0.5)
-    assert pd.isna(spread(_drawn(drawn | {"handover": (0.9,)})))
+    found: object = (pytest.approx(0.1 * 2**0.5), "k = 2 draws of each family (one seed)")
+    assert spread(_drawn(drawn)) == found
+    assert pd.isna(spread(_drawn(drawn | {"handover": (0.9,)}))[0])
 
 
 def _swept(method: str, *tels: int, family: str = "uniform", **changed: object) -> list[object]:
@@ -140,7 +150,8 @@ def test_boards_show_means_with_their_spread() -> None:
             shown += [row[place].text for row in table.rows(9)]
         # The deviation of 0.5 and 0.75 is 0.25 / sqrt(2).
         assert sorted(text.partition(" ± ")[2] for text in shown) == ["", "17.68 %"]
-        assert any("± is the standard deviation" in boards[slug].note for slug in slugs)
+        note = "± is the standard deviation of that mean over k = 2 seeds of the method."
+        assert any(note in boards[slug].note for slug in slugs)
 
 
 def test_a_parameter_has_a_curve() -> None:
@@ -158,7 +169,7 @@ def test_a_parameter_has_a_curve() -> None:
     assert (first.family, first.parameter) == ("chat", "beta")
     assert (second.family, second.parameter) == ("uniform", "beta")
     assert first.points("gap_low")["mine"].to_dict() == pytest.approx({0: 0.625, 1: 0, 2: 0.75})
-    assert first.spreads()["mine"].tolist() == pytest.approx([0.25 / 2**0.5, 0, 0])
+    assert first.spreads["spread"].tolist() == pytest.approx([0.25 / 2**0.5, 0, 0])
     drawn = parameter_figure([first, second])
     assert drawn is not None
     assert {"beta", "mine", "chat", "uniform"} <= set(texts_of(drawn.svg))

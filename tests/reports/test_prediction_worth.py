@@ -21,12 +21,8 @@ def _panel(blind: int = 250, **changed: object) -> Panel:
         for value, tel in _TELS.items():
             method = f"a-min with noise(sigma={value})"
             runs += [record(method=method, tel=tel, seed=seed, **drawn) for seed in (0, 1)]
-        runs += [
-            record(method="alpha-greedy", tel=blind, **drawn),
-            record(method="vllm-v1", tel=1000, **drawn),
-            record(method="svf", tel=110, **drawn),
-        ]
-        runs += [record(method="alpha-beta", tel=900, **drawn)]
+        others = {"alpha-greedy": blind, "vllm-v1": 1000, "svf": 110, "alpha-beta": 900}
+        runs += [record(method=name, tel=tel, **drawn) for name, tel in others.items()]
     (panel,) = panels(measured_of(*runs))
     return panel
 

@@ -1,9 +1,6 @@
 """What is known of an instance, and what cannot be true."""
 
-from typing import Any
-
 import pandas as pd
-import pytest
 
 from kvopt.methods.witness import engine_witness
 from kvopt.runs.row_columns import Record
@@ -12,6 +9,10 @@ from reports.pages.instance_page import facts
 from reports.prepared_rows import prepare_rows
 from reports.stored_results import Results
 from tests.reports.synthetic import digest, frame, record
+
+
+def _rows(*records: Record) -> pd.DataFrame:
+    return prepare_rows(frame(*records))
 
 
 def _line(*records: object, **more: object) -> pd.Series:
@@ -56,14 +57,11 @@ def test_one_engine_closes_two_make_it_certain() -> None:
 
 
 def test_two_engines_with_common_code_are_one_witness() -> None:
-    """The search and the integer programs have their windows from one file."""
+    """The search and the integer programs have their windows from one file; or one certificate."""
     line = _line(_proof("highs:ilp", "HiGHS"), _proof("search", "search"))
     assert (line["standing"], line["opt"]) == ("one witness", 100)
     assert line["shared"] == "highs:ilp and search share code of the model"
 
-
-def test_two_engines_with_one_shared_bound_are_one_proof() -> None:
-    """Where both lean on the same certificate, nothing independent has been shown."""
     runs = [_proof(method, "volumes") for method in ("highs:ilp", "cpsat:cpsat")]
     assert _line(*runs)["standing"] == "one witness"
 
@@ -97,10 +95,8 @@ def test_an_optimum_by_construction_needs_no_run() -> None:
 def test_registry_raises_what_rows_know() -> None:
     """Better values of the registry count, worse ones do not, and so do its witnesses."""
     witnesses = [engine_witness("cpsat:cpsat", 110), engine_witness("highs:ilp", 110)]
-    known = {"upper_bound": 110, "upper_by": "highs", "lower_bound": 110}
-    told: dict[str, Any] = {digest("a"): known}
-    told[digest("a")]["witnesses"] = witnesses
-    line = _line(record(tel=120, lower_bound=50), best_known=told)
+    known = {"upper_bound": 110, "upper_by": "highs", "lower_bound": 110, "witnesses": witnesses}
+    line = _line(record(tel=120, lower_bound=50), best_known={digest("a"): known})
     assert (line["upper"], line["lower"], line["standing"]) == (110, 110, "opt")
     assert line["upper_by"] == "highs (registry)"
     worse = {digest("a"): {"upper_bound": 130, "lower_bound": 40, "opt": False}}
@@ -124,15 +120,10 @@ def test_a_bound_above_a_schedule_is_a_contradiction() -> None:
     assert pd.isna(line["opt"])
 
 
-@pytest.mark.parametrize(
-    "run", [record(tel=99, known_optimum=100), record(tel=120, lower_bound=101, known_optimum=100)]
-)
-def test_known_optima_can_be_contradicted(run: object) -> None:
-    assert len(Results(frame(run)).contradictions) == 1  # type: ignore[arg-type]
-
-
-def test_registry_can_be_contradicted() -> None:
+def test_known_optima_and_the_registry_can_be_contradicted() -> None:
     """A bound above the registry's schedule, and a schedule below its bound."""
+    for wrong in ({"tel": 99}, {"tel": 120, "lower_bound": 101}):
+        assert len(Results(frame(record(known_optimum=100, **wrong))).contradictions) == 1
     told = {digest("a"): {"upper_bound": 100, "lower_bound": 90, "opt": False}}
     assert len(Results(frame(record(tel=120, lower_bound=105)), told).contradictions) == 1
     assert len(Results(frame(record(tel=85)), told).contradictions) == 1
@@ -161,36 +152,30 @@ def test_equal_names_of_different_instances_are_kept_apart() -> None:
 
 
 def test_engines_with_several_limits_are_several_methods() -> None:
-    rows = prepare_rows(
-        frame(
-            record(method="cpsat:cpsat", tel=10, time_limit=5.0),
-            record(method="cpsat:cpsat", tel=10, time_limit=60.0),
-            record(method="svf", tel=10, time_limit=5.0),
-            record(method="svf", instance="b", tel=10, time_limit=60.0),
-        )
+    rows = _rows(
+        record(method="cpsat:cpsat", tel=10, time_limit=5.0),
+        record(method="cpsat:cpsat", tel=10, time_limit=60.0),
+        record(method="svf", tel=10, time_limit=5.0),
+        record(method="svf", instance="b", tel=10, time_limit=60.0),
     )
     assert set(rows["label"]) == {"cpsat:cpsat, 5 s", "cpsat:cpsat, 60 s", "svf"}
 
 
 def test_the_latest_of_equal_runs_counts() -> None:
     """An earlier run of the same method, instance, seed and limits is superseded."""
-    rows = prepare_rows(
-        frame(
-            record(tel=10, finished_utc="2026-01-02T00:00:00+00:00"),
-            record(tel=12, finished_utc="2026-01-01T00:00:00+00:00"),
-            record(tel=11, seed=1, finished_utc="2026-01-01T00:00:00+00:00"),
-        )
+    rows = _rows(
+        record(tel=10, finished_utc="2026-01-02T00:00:00+00:00"),
+        record(tel=12, finished_utc="2026-01-01T00:00:00+00:00"),
+        record(tel=11, seed=1, finished_utc="2026-01-01T00:00:00+00:00"),
     )
     assert rows.loc[rows["superseded"], "tel"].tolist() == [12]
 
 
 def test_what_integers_prove_stands_apart_from_what_a_solver_reports() -> None:
     """The best bound is CP-SAT's word, 95; the sizes prove 80; the registry's certificate 90."""
-    rows = prepare_rows(
-        frame(
-            record(method="cpsat:cpsat", tel=100, lower_bound=95, bound_source="CP-SAT"),
-            record(method="bound:bound-volume", tel=100, lower_bound=80, bound_source="volumes"),
-        )
+    rows = _rows(
+        record(method="cpsat:cpsat", tel=100, lower_bound=95, bound_source="CP-SAT"),
+        record(method="bound:bound-volume", tel=100, lower_bound=80, bound_source="volumes"),
     )
     (line,) = find_references(rows, collect_statements(rows)).to_dict("records")
     assert (line["lower"], line["lower_kind"], line["certified"]) == (95, "solver-reported", 80)
