@@ -89,11 +89,9 @@ def answer_table(answer: Answer) -> Table:
 
 def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> MethodRanking | None:
     """Return the methods of a unit of time on the same instances; None if none."""
-    declared = judged[["method", "told", "engine"]].itertuples(index=False)
-    known = [
-        Knowledge("outputs", offline=True) if engine else knowledge(method, told)
-        for method, told, engine in declared
-    ]
+    engines = str(Knowledge("outputs", offline=True))
+    declared = zip(judged["method"], judged["told"].where(~judged["engine"], engines), strict=True)
+    known = [Knowledge.of_words(told) if told else knowledge(method) for method, told in declared]
     averaged = judged.assign(knows=pd.Series(known, judged.index, dtype=object))
     base = _find_base(averaged)
     if base is None:

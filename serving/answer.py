@@ -7,11 +7,14 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+import numpy as np
 from tabulate import tabulate
 
 from instances import Instance
 from instances.time_unit import ROUNDS, TimeUnit
+from kvopt.methods.grammar import read_prediction
 from kvopt.methods.knowledge import Knowledge, Lengths, knowledge
 from kvopt.methods.method_names import MARK, policy_name, shown_method, token_keeping_policies
 from kvopt.methods.witness import is_own
@@ -80,7 +83,7 @@ class Answer:
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Return a row for the base, and one with its saving for each of the others."""
-        rows = [(_words(self.base.knowledge), self.base.label, self._mean(self.base.total), "")]
+        rows = [(_words(self.base), self.base.label, self._mean(self.base.total), "")]
         for words, other in self.others:
             won = -relative(other.total, self.base.total)
             # Rounded down: the method saves no less.
@@ -95,14 +98,14 @@ class Answer:
             idle = f"Observed: {self.base.no_request_waits}, so there is hardly a queue to order."
             yield f"{idle}  {proved}", False
         if self.bound is not None:
-            about = " within the problem" if self._spared else ""
+            about, none = (" within the problem", "none of them") if self._spared else ("", "none")
             # Rounded down: no scheduler is below.  The best schedule has a mean as the methods.
             thousandths = self.bound * 1000 // (self.requests * self.unit.ticks)
             shown = f"{thousandths // 1000}.{thousandths % 1000:03}{self.unit.symbol}"
             best = f"The best schedule{about} has a mean of {self._mean(self.bound)}"
             yield best if self.optimal else f"No scheduler{about} has a mean below {shown}", False
             if self.left is not None:
-                yield f", so none saves more than {percent_left(self.left)} % over ", False
+                yield f", so {none} saves more than {percent_left(self.left)} % over ", False
                 yield ("vLLM" if self._vllm else self.base.label), not self._vllm
             yield ".", False
         for more in filter(None, (self.base.binding, self.few)):
@@ -120,8 +123,8 @@ class Answer:
 
     @property
     def left(self) -> float | None:
-        """The share that any schedule saves at most; None without a bound on it."""
-        if self.bound is None or self._spared:
+        """The share that schedules within the problem save at most; None without a bound on it."""
+        if self.bound is None or (self._spared and self.unit is ROUNDS):
             return None
         return share_left(math.ceil(self.base.total), self.bound)
 
@@ -201,7 +204,7 @@ def make_answer(
     reaches them.
     """
     # Of equal ones declared knowledge of the outputs comes before exact predictions.
-    found = sorted(outcomes, key=lambda x: (x.total, x.knowledge.lengths == "exact", x.label))
+    found = sorted(outcomes, key=lambda x: (x.total, x.knowledge.lengths != "outputs", x.label))
     base = min(found, key=lambda each: is_base(each.method, each.knowledge), default=None)
     if base is None or all(is_base(base.method, base.knowledge)):
         return None
@@ -210,7 +213,7 @@ def make_answer(
     useless = {_KNOWING["nothing"]: base.total, _HINDSIGHT: online}
     others: dict[str, list[MethodTotal]] = {words: [] for words in (*_KNOWING.values(), _HINDSIGHT)}
     for each in found:
-        words = _words(each.knowledge)
+        words = _words(each)
         of_class = others.setdefault(words, [])
         own = is_own(each.method) and _file(each) not in map(_file, of_class)
         first = not of_class and each.total < useless.get(words, math.inf)
@@ -262,8 +265,21 @@ _KNOWING: dict[Lengths, str] = {
 }
 
 
-def _words(knowledge: Knowledge) -> str:
+def _words(outcome: MethodTotal) -> str:
     """Return the knowledge in words; exact predictions are knowledge of the outputs."""
-    if knowledge.offline:
+    lengths = outcome.knowledge.lengths
+    if outcome.knowledge.offline:
         return _HINDSIGHT
-    return _KNOWING["outputs" if knowledge.lengths == "exact" else knowledge.lengths]
+    exact = lengths == "exact" or (lengths == "intervals" and _has_no_width(outcome.method))
+    return _KNOWING["outputs" if exact else lengths]
+
+
+@cache
+def _has_no_width(method: str) -> bool:
+    """Check if the intervals of a prediction hold the output alone, as with ``noise(0)``."""
+    _, named, text = method.partition(" with ")
+    if not named:
+        return False
+    prediction, values, _ = read_prediction(text)
+    found = prediction.predict(np.arange(1, 100), np.random.default_rng(0), values)
+    return bool((found.lower == found.upper).all())

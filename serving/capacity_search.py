@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from instances import Instance
 from instances.arrivals import repeat_requests
@@ -31,8 +32,8 @@ from serving.sustained_runs import behind_warm_up, steadiness
 LOWEST, HIGHEST = 1e-3, 1e4
 #: Factor from one rate to the next until one is kept and one is not.
 _STRIDE = 2.0
-#: Fewest requests of a third of a run, and most of a whole run.
-_FEWEST, _MOST = 400, 100_000
+#: Fewest requests of a third of a run, and most of a whole run; blocks that give an error.
+_FEWEST, _MOST, _BLOCKS = 400, 100_000, 10
 _SHOWN = tuple(f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what in ("mean", "p99"))
 
 
@@ -185,7 +186,7 @@ class StabilityRate:
     completed in a time T, so their work is at most T.  Divide by T, which grows without end.
 
     ``memory`` is M (tokens), ``held`` E[g] (tokens), ``work`` the mean work of a request (seconds),
-    ``error`` two standard errors of the work as a share of it.
+    ``error`` its :func:`blockwise_error`.
     """
 
     memory: int
@@ -215,6 +216,16 @@ def stability_rate(instance: Instance, batch_time: BatchTime) -> StabilityRate:
     memory, requests = instance.memory, instance.requests
     works = np.array([work(each, RoundRoom(memory), batch_time) / memory for each in requests])
     held = float(np.mean([each.volume - each.output for each in requests]))
-    mean = float(works.mean())
-    error = 2 * float(works.std()) / mean / math.sqrt(len(works)) if mean else 0.0
-    return StabilityRate(memory, held, mean / (PICOSECONDS * NANOSECONDS), error)
+    seconds = float(works.mean()) / (PICOSECONDS * NANOSECONDS)
+    return StabilityRate(memory, held, seconds, blockwise_error(works))
+
+
+def blockwise_error(values: NDArray[np.float64]) -> float:
+    """Return two standard errors of a mean, as a share of it, from blocks of neighbours.
+
+    One value has no spread: infinity.  Proof: docs/rates.md, "The error of the stability rate".
+    """
+    means = np.array([each.mean() for each in np.array_split(values, min(_BLOCKS, len(values)))])
+    if len(means) == 1 or not means.any():
+        return math.inf if means.any() else 0.0
+    return 2 * float(means.std(ddof=1)) / float(values.mean()) / math.sqrt(len(means))

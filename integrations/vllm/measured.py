@@ -2,7 +2,7 @@
 
 ``python integrations/vllm/measured.py DATA`` makes docs/measured.csv and the page's table.  DATA
 has the runs, a folder each, and ``profiles`` of casys-kaist/LLMServingSim (commit 5daddb21), which
-the project does not contain.  ``--check`` compares page and CSV.
+the project does not contain.  ``--check`` compares page and CSV, with DATA also the figures.
 """
 
 import sys
@@ -50,20 +50,17 @@ def rounds(profile: Path, layers: int, budget: int, running: int, memory: int) -
     known = dict(iter(pd.concat([dense, each]).groupby("layer")))
     found = pd.read_csv(profile / "attention.csv").rename(columns={"n_decode": "decode"})
     found["prefill"], found["kv"] = found.prefill_chunk, found.decode * found.kv_decode
-    tokens = found.prefill + found.decode
+    found["tokens"] = found.prefill + found.decode
     held = found.kv + found.kv_prefill + found.prefill
-    found = found[(tokens <= budget) & (found.decode <= running) & (held <= memory) & (tokens > 0)]
-    tokens = found.prefill + found.decode
+    found = found[found.tokens.between(1, budget) & (found.decode <= running) & (held <= memory)]
 
-    def at(layer: str, sizes: pd.Series[int]) -> Any:
-        if layer not in known:
-            return 0.0
-        return np.interp(sizes, known[layer]["size"], known[layer]["time_us"])
+    def at(sizes: Any, *layers: str) -> Any:
+        of = [known[each] for each in layers if each in known]
+        return sum(np.interp(sizes, each["size"], each["time_us"]) for each in of)
 
-    layer = found.time_us + sum(times * at(name, tokens) for name, times in _LAYER.items())
+    layer = found.time_us + sum(times * at(found.tokens, name) for name, times in _LAYER.items())
     sampled = found.decode + (found.prefill > 0)
-    once = at("embedding", tokens) + at("final_layernorm", tokens)
-    once = once + at("lm_head", sampled) + at("sampler", sampled)
+    once = at(found.tokens, "embedding", "final_layernorm") + at(sampled, "lm_head", "sampler")
     found["seconds"] = (layers * layer + once) / 1e6
     found["square"] = (found.kv_prefill + found.prefill) ** 2 - found.kv_prefill**2
     return found[["prefill", "decode", "kv", "seconds", "square"]]
@@ -109,11 +106,13 @@ def page() -> str:
 
 def main() -> int:
     """Make the figures and the page's table, or check the table."""
-    if sys.argv[1:] == ["--check"]:
-        stale = page() != PAGE.read_text(encoding="utf-8")
+    data = [each for each in sys.argv[1:] if each != "--check"]
+    made = [pd.DataFrame(figures(Path(each)), columns=COLUMNS).to_csv(index=False) for each in data]
+    if "--check" in sys.argv[1:]:
+        stale = made not in ([], [FIGURES.read_text()]) or page() != PAGE.read_text()
         print(f"stale: {PAGE.name}" if stale else "fresh")
         return int(stale)
-    pd.DataFrame(figures(Path(sys.argv[1])), columns=COLUMNS).to_csv(FIGURES, index=False)
+    FIGURES.write_text(made[0], encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     return 0
 

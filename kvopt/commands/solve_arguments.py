@@ -55,21 +55,16 @@ def named_method(options: CommandOptions) -> Method:
     if options.policy is not None:
         return read_method(with_prediction(options.policy, options.predict), among="policy")
     if options.solver is None:
-        return read_method(_default_solver(options))
+        if options.formulation is None:
+            return read_method(DEFAULT_WRITER if options.write_model else DEFAULT_METHOD)
+        kind = read_formulation(options.formulation)[0].kind
+        return read_method(f"{default_engine(kind).name}:{options.formulation}")
     if not PLAIN_NAME.fullmatch(options.solver.strip()):
         raise UsageError(
             f"--solver {options.solver}: expected a solver's name, found more (--method takes all)"
         )
     formulation = f":{options.formulation}" if options.formulation else ""
     return read_method(options.solver + formulation, among="solver")
-
-
-def _default_solver(options: CommandOptions) -> str:
-    """Return the method that the other options make when no solver is named."""
-    if options.formulation is not None:
-        kind = read_formulation(options.formulation)[0].kind
-        return f"{default_engine(kind).name}:{options.formulation}"
-    return DEFAULT_WRITER if options.write_model else DEFAULT_METHOD
 
 
 _METHOD = "of --list, or file:PATH, a program with your rights"

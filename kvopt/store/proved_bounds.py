@@ -18,6 +18,7 @@ from formulations.valid.volume_bounds import volume_bound
 from instances import InfeasibleInstanceError, Instance
 from instances.instance_files import parse_instance
 from kvopt.methods.fingerprint import files_digest
+from kvopt.methods.knowledge import knowledge
 from kvopt.methods.witness import trusts_solver
 from kvopt.runs.row_columns import PROVED
 from kvopt.runs.run_evidence import evaluate_document
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 def judge_rows(rows: pd.DataFrame, store: Store, known: Iterable[Instance] = ()) -> pd.DataFrame:
     """Return rows with the column ``proved``: the bound that integers prove, for named proofs.
 
-    ``known`` instances need not be read from the store.
+    ``told`` says if a file had predictions; ``known`` instances are not read from the store.
     """
     import pandas as pd
 
@@ -50,7 +51,8 @@ def judge_rows(rows: pd.DataFrame, store: Store, known: Iterable[Instance] = ())
     runs = zip(rows["lower_bound"].notna(), *(rows[each] for each in columns), strict=True)
     judge = _Judge(store, {(each.sha256, each.time_unit): each for each in known})
     found = [judge.proved(*run) if there and names_proof(run[0]) else None for there, *run in runs]
-    return rows.assign(**{PROVED: pd.Series(found, rows.index, dtype="Int64")})
+    told = map(judge.told, *(rows[each] for each in ("method", "told", *columns[2:])))
+    return rows.assign(told=list(told), **{PROVED: pd.Series(found, rows.index, dtype="Int64")})
 
 
 def believed_rows(rows: pd.DataFrame) -> pd.Series:
@@ -77,9 +79,7 @@ class _Judge:
         self._instance, self._volumes = cache(self._read), cache(volume_bound)
 
     def proved(self, source: str, key: str, sha256: str, batch_time: str) -> int:
-        unit = "second" if batch_time else "round"
-        instance = self._known.get((sha256, unit)) or self._instance(sha256)
-        if instance is None or instance.time_unit != unit:
+        if (instance := self.instance(sha256, batch_time)) is None:
             return 0
         if source in COMPUTED:
             if not batch_time:
@@ -90,14 +90,24 @@ class _Judge:
         tel = None if batch_time else _checked_tel(self._store, key, instance)
         return remembered(instance, batch_time, tel, document)
 
+    def instance(self, sha256: str, batch_time: str) -> Instance | None:
+        """Return the instance of a row in its unit of time; None without it."""
+        unit = "second" if batch_time else "round"
+        found = self._known.get((sha256, unit)) or self._instance(sha256)
+        return found if found is not None and found.time_unit == unit else None
+
+    def told(self, method: str, words: str, sha256: str, batch_time: str) -> str:
+        knows = knowledge(method, words)
+        instance = self.instance(sha256, batch_time) if knows.lengths == "file" else None
+        return words if instance is None else str(knows.on(instance))
+
     def _read(self, sha256: str) -> Instance | None:
         """Return the instance of a row; None without it, or where another has its place."""
         document = self._store.instance(sha256)
-        try:
-            instance = None if document is None else parse_instance(document)
-        except (ValueError, InfeasibleInstanceError):
-            return None
-        return instance if instance is not None and instance.sha256 == sha256 else None
+        with contextlib.suppress(ValueError, InfeasibleInstanceError):
+            if document is not None and (found := parse_instance(document)).sha256 == sha256:
+                return found
+        return None
 
 
 def remembered(

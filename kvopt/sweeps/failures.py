@@ -44,10 +44,7 @@ def failures(runs: Iterable[RunSummary], tasks: Sequence[Task]) -> list[FailedMe
         runnable = not task.fault or task.instance is not None
         if runnable and task.key in of_key:
             of_method.setdefault(task.method.text, []).append(of_key[task.key])
-    found = [
-        FailedMethod(len(each), [run for run in each if _failed(run)])
-        for each in of_method.values()
-    ]
+    found = [FailedMethod(len(each), [*filter(_failed, each)]) for each in of_method.values()]
     return [failure for failure in found if failure.failed]
 
 

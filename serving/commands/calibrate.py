@@ -44,7 +44,7 @@ def main(options: CommandOptions) -> int:
     """
     path = find_instance(options.file)
     instance, report = read_input(path, trace_options(options), str(options.file))
-    for line in report.lines if report else ():
+    for line in report.shown_lines() if report else ():
         print(line, file=sys.stderr)
     if report is None or report.measured is None or instance.time_unit != "second":
         raise UsageError("expected a result with times of first and last tokens, found none")

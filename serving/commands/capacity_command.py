@@ -18,9 +18,6 @@ from serving.bounds.loads import not_covered
 from serving.capacity_search import Probe, capacity, stability_rate
 from serving.commands.deployment_arguments import deploy
 from serving.commands.shared_parts import (
-    EXIT_BAD_INPUT,
-    EXIT_FAILED,
-    EXIT_OK,
     cell,
     deployment,
     over_rates,
@@ -30,23 +27,16 @@ from serving.commands.shared_parts import (
 )
 from serving.commands.workload_arguments import CAPACITY
 from support.click_command import CommandOptions
-from support.message_text import plural
 from support.usage_errors import UsageError
 
 if TYPE_CHECKING:
     from reports.figures.figure_parts import Drawing
 
-_SHOWN = {
-    "throughput": ("req/s", 1.0),
-    "goodput": ("good/s", 1.0),
-    "output_throughput": ("tokens/s", 1.0),
-    "mean_ttft_ms": ("TTFT s", 0.001),
-    "p99_ttft_ms": ("p99", 0.001),
-    "mean_tpot_ms": ("TPOT s", 0.001),
-    "p99_tpot_ms": ("p99", 0.001),
-    "mean_e2el_ms": ("E2EL s", 0.001),
-    "p99_e2el_ms": ("p99", 0.001),
-}
+_RATES = {"throughput": "req/s", "goodput": "good/s", "output_throughput": "tokens/s"}
+_SHOWN = {name: (title, 1.0) for name, title in _RATES.items()}
+for _each in ("ttft", "tpot", "e2el"):
+    _SHOWN[f"mean_{_each}_ms"] = f"{_each.upper()} s", 0.001
+    _SHOWN[f"p99_{_each}_ms"] = "p99", 0.001
 
 
 @over_rates(
@@ -94,10 +84,9 @@ def main(options: CommandOptions) -> int:
     if not options.quiet:
         share = f"{100 * options.share:g} % of the requests keep {options.slo}"
         print(f"{share}; rates in requests a second")
-        known = f"known to {100 * stability.error:.0f} % from {plural(len(instance), 'request')}"
-        ceiling = "; no scheduler sustains more (docs/rates.md)"
-        uncovered = not_covered(instance, batch_time)
-        print(f"stability rate {stability}, {known}{'' if uncovered else ceiling}")
+        known = f"known to {100 * stability.error:.0f} % while requests stay as these"
+        most = "" if not_covered(instance, batch_time) else "; no scheduler sustains more"
+        print(f"stability rate {stability}, {known}{most} (docs/rates.md)")
 
     def export() -> str:
         if not options.export.lower().endswith(".json"):
@@ -110,9 +99,7 @@ def main(options: CommandOptions) -> int:
 
         return pareto_figure(runs, deployment(instance, wishes))
 
-    if not write_results(options, export, draw):
-        return EXIT_BAD_INPUT
-    return EXIT_OK if table["capacity"].gt(0).all() else EXIT_FAILED
+    return write_results(options, export, draw, failed=not table["capacity"].gt(0).all())
 
 
 def _tell(method: str, probe: Probe) -> None:

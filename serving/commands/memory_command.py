@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
+from serving.batch_time import read_batch_time
 from serving.commands.deployment_arguments import DEPLOYMENT_OPTIONS, named_deployment
 from serving.deployments import engine_limits
-from serving.kv_memory import GB, GIB, KvMemory, on_the_published
+from serving.kv_memory import GB, GIB, LLAMA2_70B_2XA100, KvMemory, on_the_published
 from support.click_command import Command, CommandOptions, option
 from support.usage_errors import UsageError, read_integer
 
@@ -41,6 +42,7 @@ _SHARE = _between(Fraction(1, 10**9), 1, "a number above 0, at most 1")
 _COUNT: dict[str, Any] = {"type": lambda text: read_integer(text, 1, 10**6), "metavar": "N"}
 _USED = "share of the GPUs' memory that is used (default: 1, or of the --gpu)"
 _WEIGHTS = "memory of the model, all GPUs together (default: 0, or of the --model)"
+_MEASURED = "M may be a third too high: on an RTX 4090 1.7 GB were missing (docs/gpus.md)"
 _WIDTH = "bytes of a number of the cache, 0.5 to 8 (default: 2)"
 
 
@@ -81,11 +83,18 @@ def main(options: CommandOptions) -> int:
     rows = found.steps()
     if deployment is not None:
         bits = "  (16-bit weights and cache)" if {"number_bytes", "weight_bytes"} & {*given} else ""
-        rows.append(("batch time", deployment.batch_time + bits))
-        rows.append(("vLLM takes", str(engine_limits(deployment.gpu))))
+        base, prefill, _, decode, read = read_batch_time(deployment.batch_time).coefficients
+        rows += [
+            ("in vLLM", _MEASURED),
+            ("batch time", deployment.batch_time + bits),
+            ("a round", f"{base / 1e9:.1f} ms, {prefill / 1e6:.0f} µs a prompt token, "
+             f"{decode / 1e6:.0f} µs a decoding request, {read / 1e3:.0f} ns a token read"),
+            ("vLLM takes", str(engine_limits(deployment.gpu))),
+        ]  # fmt: skip
     for label, text in rows:
         print(f"{label:<13}  {text}")
-    if lines := on_the_published(found):
+    asked = found.gpus == 2 and (deployment is None or deployment.served is LLAMA2_70B_2XA100)
+    if asked and (lines := on_the_published(found)):
         print("", *lines, sep="\n")
     return 0
 

@@ -14,9 +14,6 @@ from serving.best_bound import coverage, percent_left
 from serving.capacity_search import ceiling
 from serving.commands.deployment_arguments import deploy
 from serving.commands.shared_parts import (
-    EXIT_BAD_INPUT,
-    EXIT_FAILED,
-    EXIT_OK,
     EXIT_REFUSED,
     cell,
     deployment,
@@ -105,12 +102,8 @@ def main(options: CommandOptions) -> int:
 
         return rates_figure(shown, options.slo, deployment(instance, wishes))
 
-    written = write_results(options, lambda: frame_csv(table), draw)
-    if wrong:
-        return EXIT_REFUSED
-    if not written:
-        return EXIT_BAD_INPUT
-    return EXIT_FAILED if len(failed) else EXIT_OK
+    code = write_results(options, lambda: frame_csv(table), draw, failed=not failed.empty)
+    return EXIT_REFUSED if wrong else code
 
 
 def table_text(table: pd.DataFrame) -> str:

@@ -152,16 +152,17 @@ def cell(value: float | None, factor: float = 1.0, digits: int = 3) -> str:
 
 
 def write_results(
-    options: CommandOptions, export: Callable[[], str], draw: Callable[[], Drawing]
-) -> bool:
-    """Write the table and the picture that options name; return True if all is written."""
+    options: CommandOptions, export: Callable[[], str], draw: Callable[[], Drawing], failed: bool
+) -> int:
+    """Write the table and the picture that options name; return the exit code."""
     writers: dict[str, Callable[[], object]] = {}
     if options.export is not None:
         writers[f"--export {options.export}"] = lambda: write_text(options.export, export())
     if options.plot is not None:
         kind = Path(options.plot).suffix.lower().removeprefix(".")
         writers[f"--plot {options.plot}"] = lambda: write_bytes(options.plot, draw().image(kind))
-    return write_outputs(options.program, writers)
+    written = write_outputs(options.program, writers)
+    return (EXIT_FAILED if failed else EXIT_OK) if written else EXIT_BAD_INPUT
 
 
 def _workload(
@@ -184,7 +185,7 @@ def _workload(
         complain(options.program, hidden)
     instance, report = read_input(find_instance(options.input), trace)
     if report is not None and not options.quiet:
-        print_on_stderr(report.lines)
+        print_on_stderr(report.shown_lines())
     if foreign := refuse_silent_default(report, wished):
         complain(options.program, foreign)
     return instance, report

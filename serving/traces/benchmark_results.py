@@ -38,6 +38,10 @@ class TimedRequest(NamedTuple):
         return self.first is None or self.last is None or not 0 <= self.first <= self.last
 
 
+#: The requests of a run in the file's order, and the engine's settings.
+RunRows = tuple[list[TimedRequest], RecordedSettings]
+
+
 class ResultReader(FormatReader):
     """Reads a whole file of results; ``start`` names the start of a request in the file."""
 
@@ -65,10 +69,8 @@ class ResultReader(FormatReader):
         yield replace(found, settings=settings, notes=notes, lacks="" if timed else self.start)
 
     @abstractmethod
-    def read(
-        self, stream: TraceStream, run: int | None
-    ) -> tuple[list[TimedRequest], RecordedSettings]:
-        """Return a run's requests in the file's order, and the engine's settings."""
+    def read(self, stream: TraceStream, run: int | None) -> RunRows:
+        """Return the run of a number, or the only one."""
 
 
 def chosen(stream: TraceStream, runs: Sequence[Any], run: int | None, labels: Sequence[str]) -> Any:

@@ -305,18 +305,9 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
         time_unit=time_unit,
         requests=build_requests(arrivals, rows.prompts.tolist(), rows.outputs.tolist()),
     )
-    report = TraceReport(
-        file=stream.label,
-        format=form.name,
-        rows=rows_read,
-        kept=selection.kept,
-        skipped=tuple(skipped),
-        notes=tuple(_notes(form, selection, rows, times)),
-        settings=settings,
-        measured=measured,
-        warning=warning,
-    )
-    return instance, report
+    notes = tuple(_notes(form, selection, rows, times))
+    counts = stream.label, form.name, rows_read, selection.kept, tuple(skipped)
+    return instance, TraceReport(*counts, notes, settings, measured, warning)
 
 
 def _notes(

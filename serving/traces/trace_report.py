@@ -92,13 +92,8 @@ class TraceReport:
     measured: MeasuredLatencies | None = None
     warning: str = ""
 
-    @property
-    def lines(self) -> list[str]:
-        """Lines for standard error."""
-        return self.shown_lines(quiet=False)
-
-    def shown_lines(self, *, quiet: bool) -> list[str]:
-        """Return the lines of a command; a quiet one prints the warning alone."""
+    def shown_lines(self, *, quiet: bool = False) -> list[str]:
+        """Return the lines for standard error; a quiet command prints the warning alone."""
         counts = f"{plural(self.rows, 'row')} read, {plural(self.kept, 'request')} kept"
         lines = [] if quiet else [f"{self.format}, {counts}", *map(str, self.skipped), *self.notes]
         return [f"{self.file}: {each}" for each in (*lines, self.warning) if each]

@@ -7,17 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics import annealing
+from heuristics import annealing, list_search
 from heuristics.annealing import RequestColumns, ScheduledList
 from heuristics.kernel_compiler import compiled
-from heuristics.list_search import (
-    ListSearch,
-    SearchBudget,
-    columns_of,
-    fits_in_words,
-    improve_starts,
-    luby,
-)
+from heuristics.list_search import ListSearch, SearchBudget, columns_of, improve_starts
 from heuristics.policy import Ints
 from heuristics.simulator import run_in_order
 from instances import Instance, Request
@@ -259,7 +252,7 @@ def test_one_request_and_sums_beyond_words_are_left_alone() -> None:
     assert improved(one, start, SearchBudget(seconds=0.1), seed=0)[0] is start
     many = np.full(2_000_000, 10**12, np.int64)
     columns = RequestColumns(many, many, many)
-    assert not fits_in_words(columns, many)
+    assert not list_search.fits_in_words(columns, many)
     assert improve_starts(columns, 1, many, SearchBudget(seconds=9), seed=0)[0] is many
 
 
@@ -277,7 +270,8 @@ def test_a_request_may_wait_for_a_later_one() -> None:
 
 def test_luby_lengths() -> None:
     """1, 1, 2, 1, 1, 2, 4, and so on."""
-    assert [luby(k) for k in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+    expected = [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+    assert [list_search.luby(k) for k in range(1, 16)] == expected
 
 
 @pytest.mark.parametrize("compile_it", [False, True])

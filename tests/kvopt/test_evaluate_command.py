@@ -127,6 +127,16 @@ def test_what_cannot_be_read_leaves_nothing(
     assert evaluate(*asked, "--quiet") == 0
 
 
+def test_predictions_that_a_trace_lacks_are_the_lengths(
+    evaluate: Run, tmp_path: Path, capfd: Capture
+) -> None:
+    """The row of the answer is that of a policy that knows the outputs."""
+    trace = tmp_path / "mine.csv"
+    trace.write_text("arrived_at,num_prefill_tokens,num_decode_tokens\n0.5,3,2\n")
+    assert evaluate(trace, "--memory", 99, "--methods", "vllm-v1,vllm-priority") == 0
+    assert re.search("^lengths +vllm-priority", capfd.readouterr().out, re.MULTILINE)
+
+
 def test_rerun_and_rerun_failed(evaluate: Run, small: Path, store: Path, capsys: Capture) -> None:
     """``--rerun`` runs all again, ``--rerun-failed`` only what gave nothing of worth."""
 

@@ -32,11 +32,8 @@ from reports.stored_results import Results
 from schedules import make_schedule
 from schedules.schedule import STATUSES
 from schedules.schedule_files import parse_schedule
+from serving.bounds import seconds_certificate as timed
 from serving.bounds.loads import work_bound
-from serving.bounds.seconds_certificate import (
-    evaluate_seconds_certificate,
-    read_seconds_certificate,
-)
 from support.project_root import ROOT
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP, have_library
 from tests.kvopt.sweep_tools import Capture, Patch, store_runs
@@ -169,7 +166,7 @@ def test_bounds_in_seconds_count(forger: Forger, source: str, bound: int, expect
 def test_a_bound_of_few_at_a_time_is_none_of_others(forger: Forger) -> None:
     """One at a time nearly the whole base is charged for each token: 2 ms and 1 of work."""
     few = {"kind": "work", "value": 0, "batch_time": TAU, "running": 1, "seat": 10**6}
-    value = evaluate_seconds_certificate(TIMED, read_seconds_certificate(few))
+    value = timed.evaluate_seconds_certificate(TIMED, timed.read_seconds_certificate(few))
     assert 2_999_900 < value <= 3_000_000
     assert value > WORK
     forger.put(TIMED, few, lower_bound=value, bound_source="work", batch_time=TAU)

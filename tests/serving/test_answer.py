@@ -77,11 +77,14 @@ def test_a_loss_is_no_saving() -> None:
 
 
 def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
-    """In rounds a scheduler that keeps tokens may be below the bound: it shows no share."""
+    """A scheduler that keeps tokens may be below: the share is of others; rounds show none."""
     found = _answer({"vllm-v1": 30, "svf": 25}, 24, ROUNDS, covers_kept=False)
     assert found.headers[2] == "mean latency, rounds"
     assert found.rows()[1] == ("lengths", "svf", "2.500", "16.6 %")
     assert _said(found) == "No scheduler within the problem has a mean below 2.400."
+    said = _said(_answer({"vllm-v1": 30, "svf": 25}, 24, covers_kept=False))
+    assert said.startswith("No scheduler within the problem has a mean below 0.002 s, so none of ")
+    assert said.endswith("them saves more than 20.0 % over vLLM.")
 
 
 def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> None:
@@ -118,20 +121,16 @@ def test_the_best_schedule_has_what_a_method_that_reaches_it_has() -> None:
         ({"vllm-v1(budget=64)": 30, "alpha-beta": 20}, "vllm-v1(budget=64) *", ["alpha-beta"]),
         ({"vllm-v1(budget=64)": 20, "vllm-v1": 30}, "vllm-v1 *", ["vllm-v1(budget=64) *"]),
         ({"vllm-v1": 20, "svf": 25, "local-search": 26}, "vllm-v1 *", ["svf"]),
-        (
-            {"vllm-v1": 20, "a-min with exact": 19, "svf": 19, "local-search": 19},
-            "vllm-v1 *",
-            ["svf"],
-        ),
+        ({"vllm-v1": 20, "a-min with exact": 19, "svf": 19, "local-search": 19},
+         "vllm-v1 *", ["svf"]),
+        # An interval of no width is the output.
+        ({"vllm-v1": 20, "a-min with noise(0)": 9, "svf": 8}, "vllm-v1 *", ["svf"]),
         ({"vllm-v1": 20, "svf": 25, "file:mine.py": 26}, "vllm-v1 *", ["file:mine.py", "svf"]),
         # Of a file that was run with many parameters the best.
-        (
-            {"vllm-v1": 20, "file:a.py(b=1)": 9, "file:a.py(b=2) with bins(5)": 8, "file:c.py": 7},
-            "vllm-v1 *",
-            ["file:c.py", "file:a.py(b=2) with bins(5)"],
-        ),
+        ({"vllm-v1": 20, "file:a.py(b=1)": 9, "file:a.py(b=2) with bins(5)": 8, "file:c.py": 7},
+         "vllm-v1 *", ["file:c.py", "file:a.py(b=2) with bins(5)"]),
     ],
-)
+)  # fmt: skip
 def test_who_is_compared_with_whom(tels: dict[str, int], base: str, others: list[str]) -> None:
     """vLLM's scheduler as it is, else with options, else non-clairvoyant; one's own always."""
     found = _answer(tels, None)

@@ -38,16 +38,12 @@ LLAMA = "llama2-70b-2xa100"
         ("linear()", "linear()"),
         ("linear(base=1.00000000000000000001)", "linear(base=1)"),
         # Half a picosecond goes to the even one.
-        (
-            "linear(square=0.0000035715,read=0.0000035725)",
-            "linear(square=0.000003572,read=0.000003572)",
-        ),
-        (
-            "linear(1,read_to=5,decode_to=4,prefill_to=3)",
-            "linear(base=1,prefill_to=3,decode_to=4,read_to=5)",
-        ),
+        ("linear(square=0.0000035715,read=0.0000035725)",
+         "linear(square=0.000003572,read=0.000003572)"),
+        ("linear(1,read_to=5,decode_to=4,prefill_to=3)",
+         "linear(base=1,prefill_to=3,decode_to=4,read_to=5)"),
     ],
-)
+)  # fmt: skip
 def test_a_text_names_a_model_and_its_name_reads_back(text: str, name: str) -> None:
     """The canonical name says all that a schedule must know."""
     model = read_batch_time(text)

@@ -51,10 +51,22 @@ def test_the_stability_rate_by_hand() -> None:
     longer = Instance("one", 4, (Request(0, 0, 1, 2),))
     assert str(stability_rate(longer, model)) == "M / (b E[g]) = 4 / (0.3 s * 3) = 4.444 a second"
     assert found.error == 0.0
-    # Works 1 and 3: deviation 1, mean 2; two standard errors are 2 · 1 / 2 / √2.
+    # Works 1 and 3: deviation √2, mean 2; two standard errors are 2 · √2 / 2 / √2.
     two = instance_of(4, (0, 1, 1), (0, 3, 1))
-    uneven = stability_rate(two, read_batch_time("linear(prefill=1)"))
-    assert uneven.error == pytest.approx(0.5**0.5)
+    assert stability_rate(two, read_batch_time("linear(prefill=1)")).error == pytest.approx(1)
+    assert stability_rate(longer, model).error == math.inf
+
+
+def test_the_error_sees_drift() -> None:
+    """Blocks of 1, 1, 1, 1, 1, 3, 3, 3, 3, 3 have mean 2 and deviation √(10 / 9): 2 / 2 / 3.
+
+    Independent requests would have 2 / 2 / √1000; in random order the error is about that.
+    """
+    values = np.repeat([1.0, 3.0], 500)
+    assert module.blockwise_error(values) == pytest.approx(1 / 3)
+    draws = map(np.random.default_rng, range(50))
+    shuffled = [module.blockwise_error(each.permutation(values)) for each in draws]
+    assert np.mean(shuffled) == pytest.approx(1 / 1000**0.5, rel=0.1)
 
 
 def test_requests_arrive_again_and_again() -> None:

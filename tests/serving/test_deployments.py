@@ -3,16 +3,9 @@
 import pytest
 
 from instances.batch_time import BatchTimeError, EngineLimits, parse_batch_time
+from serving import deployments
 from serving.batch_time import read_batch_time
-from serving.deployments import (
-    GPUS,
-    MODELS,
-    DeploymentError,
-    Gpu,
-    coefficients,
-    deployment,
-    engine_limits,
-)
+from serving.deployments import GPUS, MODELS, Gpu, coefficients, deployment, engine_limits
 
 #: Weights that the models' pages state, in 10^9.
 PUBLISHED = {
@@ -85,7 +78,7 @@ def test_the_engines_limits_follow_the_gpu() -> None:
 )
 def test_what_is_refused(model: str, gpu: str, tp: int, says: str) -> None:
     """In one line, by the table and by the text of the batch time."""
-    with pytest.raises(DeploymentError, match=says):
+    with pytest.raises(deployments.DeploymentError, match=says):
         _ = deployment(model, gpu, tp).served
     with pytest.raises(BatchTimeError, match=says):
         read_batch_time(f"computed({model},{gpu},{tp})")

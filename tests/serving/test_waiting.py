@@ -57,16 +57,13 @@ def test_the_summary_says_that_order_has_hardly_anything_to_win() -> None:
 @pytest.mark.parametrize(
     ("method", "memory", "said"),
     [
-        (
-            "vllm-v1(block=1,running=2,asynchronous=no)",
-            40,
-            "100 % of the waiting is while 2 requests run, the most that may (running, vLLM's "
-            "max_num_seqs); memory is at most 15 % full",
-        ),
+        ("vllm-v1(block=1,running=2,asynchronous=no)", 40,
+         "100 % of the waiting is while 2 requests run, the most that may (running, vLLM's "
+         "max_num_seqs); memory is at most 15 % full"),
         ("vllm-v1(running=4,accounting=tokens,asynchronous=no)", 9, ""),
         ("svf", 9, ""),
     ],
-)
+)  # fmt: skip
 def test_the_limit_that_binds_is_named(method: str, memory: int, said: str) -> None:
     """Two of five run at a time, with 2 · 3 of 40 tokens; or memory is what is short."""
     result = kvopt.run(replace(FIVE, memory=memory), method, batch_time=BATCH)

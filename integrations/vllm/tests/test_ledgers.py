@@ -94,15 +94,11 @@ class Replay:
 
     def __post_init__(self) -> None:
         engine, ahead = self.ledger["engine"], int(self.ledger["asynchronous"])
-        settings, blocks = engine["kvopt"], engine["num_blocks"] - 1
-        self.queue = make_queue(
-            settings, blocks, engine["block_size"], ahead, lambda: list(self.runs.values())
-        )
-        seconds = self.ledger["instance"].get("time_unit") == "second"
-        self.unit = 10**9 if seconds else 1
-        rows = enumerate(self.ledger["instance"]["requests"])
+        blocks, size = engine["num_blocks"] - 1, engine["block_size"]
+        self.queue = make_queue(engine["kvopt"], blocks, size, ahead, lambda: [*self.runs.values()])
+        self.unit = 10**9 if self.ledger["instance"].get("time_unit") == "second" else 1
         self.requests = []
-        for place, row in rows:
+        for place, row in enumerate(self.ledger["instance"]["requests"]):
             most = row["output_upper"] if engine["stop_tokens"] else row["output"]
             seen = (row["prompt"], most, SimpleNamespace(extra_args=row))
             arrival = row["arrival"] * self.unit
@@ -118,8 +114,7 @@ class Replay:
                 self.queue.prepend_request(each)
 
     def plan(self, begin: int, count: int) -> list[int]:
-        planned_early = self.ledger["asynchronous"] and begin == self.end
-        if planned_early:
+        if self.ledger["asynchronous"] and begin == self.end:
             self.arrive(self.begin)
             if any(not each.over for each in self.runs.values()) or self.queue:
                 return list(self.admit(count))
@@ -148,7 +143,6 @@ class Replay:
         for position, tokens in batch:
             each = self.runs[position]
             each.computed += tokens
-            each.num_output_tokens += (
-                each.computed == each.num_prompt_tokens + each.num_output_tokens
-            )
+            before = each.num_prompt_tokens + each.num_output_tokens
+            each.num_output_tokens += each.computed == before
         self.begin, self.end = begin, begin + self.unit

@@ -15,9 +15,8 @@ from kvopt.methods.syntax import MethodError
 
 
 def request(prompt: int, most: int, made: int = 0, **given: Any) -> Seen:
-    return Seen(
-        prompt, most, SimpleNamespace(extra_args=given or None), made // 2, made - made // 2
-    )
+    told = SimpleNamespace(extra_args=given or None)
+    return Seen(prompt, most, told, made // 2, made - made // 2)
 
 
 def fits(requests: Sequence[Any], blocks: int, block: int, planned_ahead: int) -> bool:

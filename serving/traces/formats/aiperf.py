@@ -9,8 +9,8 @@ profile_export_aiperf.json, has totals only.
 
 from typing import Any
 
-from serving.deployments import UNSTATED, RecordedSettings
-from serving.traces.benchmark_results import ResultReader, TimedRequest, at, time_between
+from serving.deployments import UNSTATED
+from serving.traces.benchmark_results import ResultReader, RunRows, TimedRequest, at, time_between
 from serving.traces.exact_times import MILLISECONDS, SECONDS, NumericTimeReader
 from serving.traces.format_reader import read_times
 from serving.traces.json_readers import records_of
@@ -36,9 +36,7 @@ class RecordsReader(ResultReader):
         """Check if it begins as a record, or as the file of totals."""
         return super().claims(head) or self.names(head) >= _TOTALS
 
-    def read(
-        self, stream: TraceStream, run: int | None
-    ) -> tuple[list[TimedRequest], RecordedSettings]:
+    def read(self, stream: TraceStream, run: int | None) -> RunRows:
         """Return the requests; the engine is not stated."""
         del run
         if self.names(stream.head) >= _TOTALS:

@@ -10,6 +10,7 @@ Rows count over the three lists.  A sweep has several runs: one is chosen by its
 from serving.deployments import RecordedSettings
 from serving.traces.benchmark_results import (
     ResultReader,
+    RunRows,
     TimedRequest,
     at,
     chosen,
@@ -34,9 +35,7 @@ class GuideReader(ResultReader):
     expects = ("metadata", "benchmarks")
     units = f"{start}: seconds"
 
-    def read(
-        self, stream: TraceStream, run: int | None
-    ) -> tuple[list[TimedRequest], RecordedSettings]:
+    def read(self, stream: TraceStream, run: int | None) -> RunRows:
         """Return the requests of all three lists, and the model."""
         runs = at(objects_of(stream)[0], "benchmarks")
         if not isinstance(runs, list):

@@ -16,7 +16,7 @@ from typing import Any
 from instances.batch_time import NANOSECONDS
 from instances.instance import MAX_SECONDS
 from serving.deployments import RecordedSettings
-from serving.traces.benchmark_results import ResultReader, TimedRequest, chosen, text_at
+from serving.traces.benchmark_results import ResultReader, RunRows, TimedRequest, chosen, text_at
 from serving.traces.exact_times import SECONDS
 from serving.traces.format_reader import read_times
 from serving.traces.json_readers import objects_of
@@ -47,9 +47,7 @@ class BenchReader(ResultReader):
         known = bool(names & set(self.expects)) or len(names & _TOTALS) >= _FEWEST
         return head.lstrip()[:1] == "{" and known
 
-    def read(
-        self, stream: TraceStream, run: int | None
-    ) -> tuple[list[TimedRequest], RecordedSettings]:
+    def read(self, stream: TraceStream, run: int | None) -> RunRows:
         """Return the requests, and the model."""
         results = objects_of(stream)
         result = chosen(stream, results, run, [*map(_label, results)])

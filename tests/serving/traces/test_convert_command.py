@@ -24,7 +24,7 @@ def test_files_are_traces(case: Case, tmp_path: Path, capsys: pytest.CaptureFixt
     instance, report = read_trace(case.path, TraceOptions(memory=100))
     assert read_instance(path) == instance
     told = capsys.readouterr()
-    assert (told.out, told.err.splitlines()) == ("", report.lines)
+    assert (told.out, told.err.splitlines()) == ("", report.shown_lines())
 
 
 @pytest.mark.parametrize("memory", [(), ("--memory", "43")])

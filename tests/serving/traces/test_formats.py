@@ -42,7 +42,7 @@ def test_the_sample_is_read(case: Case) -> None:
     assert [each.id for each in instance.requests] == list(range(len(instance)))
     assert instance.source is not None
     assert instance.source.startswith(f"{case.file}, {case.format}")
-    told = "\n".join(report.lines)
+    told = "\n".join(report.shown_lines())
     assert ("nanoseconds" if case.timed else "all at round 0") in told
     assert is_trace(case.path)
     # What was built by columns is what the format's own validation builds.
@@ -74,14 +74,12 @@ def test_the_wrapping_changes_nothing(case: Case, wrapping: str, tmp_path: Path)
     ("text", "form"),
     [
         ('{"prompt": "a b", "output_tokens": 2, "schema": {"type": "object"}}', "vllm-custom"),
-        (
-            '{"timestamp": 0, "input_length": 2, "output_length": 2, "a": [{"schema": "kvopt."}]}',
-            "mooncake",
-        ),
+        ('{"timestamp": 0, "input_length": 2, "output_length": 2, "a": [{"schema": "kvopt."}]}',
+         "mooncake"),
         (f'{{"info": [{"1, " * 70_000}1],\n "input_lens": [2], "output_lens": [2]}}', "vllm-bench"),
         ('[{"tags": ["conversation:", {"input_lens": 1}], "conversations": []}]', "sharegpt"),
     ],
-)
+)  # fmt: skip
 def test_keys_are_looked_for_at_the_top(text: str, form: str, tmp_path: Path) -> None:
     """Whatever stands below them, and however far behind the beginning they are."""
     path = tmp_path / "trace.jsonl"

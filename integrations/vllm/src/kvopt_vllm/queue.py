@@ -204,10 +204,8 @@ def make_queue(
 def read_policy(text: str) -> tuple[ListPolicy, Values]:
     """Return a policy of kvopt or of a file and its values, or raise SettingsError."""
     parsed = parse_method(text)
-    if parsed.path:
-        policy: object = load_own(Path(parsed.path))
-    else:
-        policy = policies().get(find_name(parsed.name, policies()) or "")
+    known = policies().get(find_name(parsed.name, policies()) or "")
+    policy: object = load_own(Path(parsed.path)) if parsed.path else known
     if not isinstance(policy, ListPolicy) or policy.offline or policy.randomised:
         raise SettingsError(
             f"kvopt_vllm: {text} ranks no requests one by one as they arrive: expected a "
