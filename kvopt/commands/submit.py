@@ -64,9 +64,8 @@ def main(options: CommandOptions) -> int:
     known = LibraryWithLadder(library_by_hash())
     better: dict[str, Schedule] = {}
     codes = set()
-    for each in judge_files(
-        count_progress(list(_files(options.files)), "files read"), known, options.folder
-    ):
+    files = count_progress(list(_files(options.files)), "files read")
+    for each in judge_files(files, known, options.folder):
         print(one_line(each.line))
         codes.add(each.code)
         if each.schedule is not None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def judge_rows(rows: pd.DataFrame, store: Store, known: Iterable[Instance] = ()) -> pd.DataFrame:
     """Return rows with the column ``proved``: the bound that integers prove, for named proofs.
 
-    ``told`` says if a file had predictions; ``known`` instances are not read from the store.
+    ``told`` names exact lengths where a file has no predictions.  ``known`` are read already.
     """
     import pandas as pd
 

@@ -41,8 +41,7 @@ def failures(runs: Iterable[RunSummary], tasks: Sequence[Task]) -> list[FailedMe
     of_key = {run.key: run for run in runs}
     of_method: dict[str, list[RunSummary]] = {}
     for task in tasks:
-        runnable = not task.fault or task.instance is not None
-        if runnable and task.key in of_key:
+        if task.key in of_key and (not task.fault or task.instance is not None):
             of_method.setdefault(task.method.text, []).append(of_key[task.key])
     found = [FailedMethod(len(each), [*filter(_failed, each)]) for each in of_method.values()]
     return [failure for failure in found if failure.failed]
