@@ -281,5 +281,5 @@ def _has_no_width(method: str) -> bool:
     if not named:
         return False
     prediction, values, _ = read_prediction(text)
-    found = prediction.predict(np.arange(1, 100), np.random.default_rng(0), values)
-    return bool((found.lower == found.upper).all())
+    found = prediction.predict(outputs := np.arange(1, 100), np.random.default_rng(0), values)
+    return bool((found.lower == outputs).all() and (found.upper == outputs).all())

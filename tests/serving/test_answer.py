@@ -125,6 +125,8 @@ def test_the_best_schedule_has_what_a_method_that_reaches_it_has() -> None:
          "vllm-v1 *", ["svf"]),
         # An interval of no width is the output.
         ({"vllm-v1": 20, "a-min with noise(0)": 9, "svf": 8}, "vllm-v1 *", ["svf"]),
+        ({"vllm-v1": 20, "a-min with interval(7,7)": 9, "svf": 8}, "vllm-v1 *",
+         ["a-min with interval(7,7)", "svf"]),
         ({"vllm-v1": 20, "svf": 25, "file:mine.py": 26}, "vllm-v1 *", ["file:mine.py", "svf"]),
         # Of a file that was run with many parameters the best.
         ({"vllm-v1": 20, "file:a.py(b=1)": 9, "file:a.py(b=2) with bins(5)": 8, "file:c.py": 7},
