@@ -142,7 +142,7 @@ def _gap_clause(lines: pd.DataFrame) -> str:
     line = lines.iloc[0]
     low, high, failed = line["gap_low"], line["gap_high"], int(line["unsolved"])
     leaves, have = ("leaves", "has") if len(lines) == 1 else ("leave", "have")
-    if failed == line["instances"]:
+    if low == 1:  # a mean of penalties only
         return f" {have} a schedule on none of them"
     least = write_end(low, high, 0)
     if pd.isna(low):  # there is no schedule to compare with
@@ -153,5 +153,5 @@ def _gap_clause(lines: pd.DataFrame) -> str:
         gap = f"{least} to the best known schedules, at most {write_end(low, high, 1)} to OPT"
     else:
         gap = f"{least} to OPT"
-    without = f" ({plural(failed, 'instance')} without a schedule at 100 %)" if failed else ""
+    without = f" ({plural(failed, 'instance')} with a run at 100 %: no schedule)" if failed else ""
     return f" {leaves} {gap}{without}"

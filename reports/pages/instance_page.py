@@ -110,7 +110,7 @@ def _losses(frame: pd.DataFrame, unit: TimeUnit) -> Table:
         Column("tel", "TEL", kind, spread="spread"),
         Column("over", "above UB", kind, note="the best known schedule, or OPT."),
         Column("each", "above UB, a request", "number" if kind == "count" else kind),
-        Column("gap", "gap to OPT", "share", sort="tel", note="an interval where OPT is open."),
+        Column("gap", "gap to OPT", "share", sort="tel", note="of this TEL; [a, b]: OPT is open."),
     )
     note = "Means over the seeds." + spread_note(frame)
     return Table("losses", "What each policy loses", note, shown, frame)

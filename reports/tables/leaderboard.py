@@ -89,9 +89,11 @@ def _written(lines: pd.DataFrame) -> pd.DataFrame:
     failed = gaps + " (" + lines["unsolved"].astype(str) + " failed)"
     gaps = gaps.where(lines["unsolved"].eq(0), failed)
     ratios = (lines["ratio_low"], lines["ratio_high"], lines["known"].astype(bool))
+    # A mean of penalties only is no gap.
+    some = lines["gap_low"].ne(1).fillna(True)
     return lines.assign(
-        # A mean of penalties only is no gap.
-        gap=gaps.where(lines["unsolved"].lt(lines["instances"]), ""),
+        gap=gaps.where(some, ""),
+        spread=lines["spread"].where(some),
         worst=write_column(write_ratio, *ratios),
     )
 
@@ -101,8 +103,8 @@ _GAP = (
     "with the best known schedule UB, (TEL − UB) / TEL; b by the best bound LB, (TEL − LB) / TEL. "
     "?: not known. A run without a schedule counts as 100 %."
 )
-_RATIO = "TEL / OPT, the greatest; [a, b]: between TEL / UB and TEL / LB."
-_OPTIMAL = "share of instances with known OPT that it meets, mean over the families that have any."
+_RATIO = "TEL / OPT, [a, b]: between TEL / UB and TEL / LB; of the instance with the greatest a."
+_OPTIMAL = "share of instances with LB = UB that it meets, mean over the families that have any."
 _COLUMNS = (
     Column("gap", "gap", "share", sort="gap_low", spread="spread", note=_GAP),
     Column("worst", "worst ratio", "number", sort="ratio_low", note=_RATIO),

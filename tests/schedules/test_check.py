@@ -256,18 +256,18 @@ def test_integers_of_any_size_are_judged() -> None:
     assert len(verdict.reason) < 200
 
 
-def test_a_million_requests_take_seconds() -> None:
-    """The checker is O(n log n): a million requests are judged well under ten seconds."""
-    n = 1_000_000
-    # Building a million validated requests is not what is measured: one is used for all.
-    request = Request(0, 0, 3, 5)
-    small = Instance(name="big", memory=8, requests=(request,))
+def test_ten_times_the_requests_take_ten_times_as_long() -> None:
+    """The checker is O(n log n): ten times the requests take some ten times the CPU seconds."""
+    assert _check_seconds(1_000_000) < 25 * _check_seconds(100_000)
+
+
+def _check_seconds(n: int) -> float:
+    small = Instance(name="big", memory=8, requests=(Request(0, 0, 3, 5),))
     instance = Instance.__new__(Instance)
-    instance.__dict__.update(small.__dict__, requests=(request,) * n, sha256="a" * 64)
+    instance.__dict__.update(small.__dict__, requests=small.requests * n, sha256="a" * 64)
     # The k-th request completes at 5k + 5: the sum over k < n is 5n(n + 1)/2.
     starts, tel = tuple(range(0, 5 * n, 5)), 5 * n * (n + 1) // 2
     schedule = Schedule("big", "a" * 64, "test", starts, tel, None, "feasible")
-    # Of this process alone: others may be at work next to it.
-    began = time.process_time()
+    began = time.process_time()  # of this process alone: others may be at work next to it
     assert check_schedule(instance, schedule).valid
-    assert time.process_time() - began < 10
+    return time.process_time() - began
