@@ -244,7 +244,7 @@ def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
     for name in ("a.sqlite", "b.sqlite"):
         rows = read_rows(folder / name).set_index("method").sort_index()
         assert rows["own_name"].tolist() == ["guesses", "guesses", "mine"]
-        told = [WORDS["file"], WORDS["intervals"], f"{WORDS['outputs']}, offline"]
+        told = [WORDS["exact"], WORDS["intervals"], f"{WORDS['outputs']}, offline"]
         assert (rows["told"].tolist(), rows["tel"].tolist()) == (told, [8, 7, 7])
         shown = [shown_method(each, rows.loc[each, "own_name"]) for each in rows.index]
         assert shown == ["guesses(sign=-1)", "guesses(sign=-1) with interval(1,9)", "mine"]
