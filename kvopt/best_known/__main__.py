@@ -4,6 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -24,6 +25,7 @@ from kvopt.best_known.registry_files import (
 from kvopt.best_known.registry_verification import (
     faults,
     missing,
+    named_entries,
     read_all,
     stale_proofs,
     write_all,
@@ -32,7 +34,7 @@ from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
 from kvopt.store.location import store_files
 from schedules.evidence import STANDINGS
-from support.click_command import EXIT_INTERRUPTED, Command, CommandOptions, option
+from support.click_command import EXIT_INTERRUPTED, Command, CommandOptions, argument, option
 from support.json_files import FileError, file_holds
 from support.output_checks import OutputError, check_folder
 from support.progress import count_progress
@@ -52,23 +54,24 @@ _Verdict = tuple[Sequence[str], int]
         EXIT_FAULTS: (RegistryError, DamagedError, MethodError, KilledError),
         EXIT_BAD_USAGE: (OutputError, StoreError, FileError, OSError),
     },
-    examples=("--check", "--store results/runs.sqlite", "--store results/runs.sqlite --check"),
+    examples=("--check", "--check am1_00", "--store results/runs.sqlite"),
     codes="0 fine; 1 a value is not proved, an instance is missing, --check found the registry "
     "stale; 2 bad usage or store; 3 --check found only bounds that are "
     "solver-reported or proofs that are stale; 5 a bound exceeds a checked schedule: nothing is "
     "written; 130 interrupted (docs/best_known.md)",
 )
+@argument("names", nargs=-1, metavar="[INSTANCE]...")
 @option("--store", "FILE", "runs to be merged")
 @option(
     "--check",
     is_flag=True,
-    help="write nothing; verify every value from its files, and whether --store has a better one",
+    help="write nothing; verify every value (of INSTANCE), and whether --store has a better one",
 )
 @option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
 def main(options: CommandOptions) -> int:
     """Merge stored runs into the best-known values, or verify these."""
-    if options.store is None and not options.check:
-        raise UsageError("expected --store STORE, --check, or both")
+    if not options.check if options.store is None else options.names:
+        raise UsageError("expected --store STORE, --check, or both; INSTANCE with --check alone")
     known, proved = LibraryWithLadder(library_by_hash()), dict[str, ProvedEntry]()
     lines: Sequence[str] = []
     code = EXIT_OK
@@ -80,7 +83,7 @@ def main(options: CommandOptions) -> int:
                 check_folder("--folder", options.folder, OWNED, store_files(options.store))
             lines, code = _merge(options, known, proved)
         if not code:
-            lines, code = _verify(known, options.folder, proved, strict=options.check)
+            lines, code = _verify(known, options, proved)
     except ContradictionError as error:
         lines, code = str(error).splitlines(), EXIT_CONTRADICTION
     for line in lines:
@@ -157,20 +160,17 @@ def _changes(known: ProvedEntry | None, entry: RegistryEntry) -> Iterator[str]:
 
 
 def _verify(
-    known: Mapping[str, LibraryInstance],
-    folder: Path,
-    proved: Mapping[str, ProvedEntry],
-    *,
-    strict: bool,
+    known: Mapping[str, LibraryInstance], options: CommandOptions, proved: Mapping[str, ProvedEntry]
 ) -> _Verdict:
-    registry = read_registry(folder)
+    registry = read_registry(options.folder)
     if registry is None:
-        return [f"{folder / REGISTRY_FILE}: there is none"], EXIT_FAULTS
-    found = list(faults(registry, known, folder, proved))
-    if strict:
+        return [f"{options.folder / REGISTRY_FILE}: there is none"], EXIT_FAULTS
+    found = list(faults(registry, known, options.folder, proved, options.names))
+    if options.check:
         found += missing(registry, library_by_hash())
     if found:
         return found, EXIT_FAULTS
+    registry = replace(registry, instances=named_entries(registry.instances, options.names))
     print(_summary(registry))
     lines = [
         f"{each.instance}: NOT CERTIFIED: bound {each.lower.value} is {each.rests_on}; "
@@ -183,7 +183,7 @@ def _verify(
         "another solver than today's"
         for entry, proof in stale_proofs(registry)
     ]
-    return lines, EXIT_REPORTED if lines and strict else EXIT_OK
+    return lines, EXIT_REPORTED if lines and options.check else EXIT_OK
 
 
 def _summary(registry: Registry) -> str:

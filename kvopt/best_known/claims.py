@@ -108,10 +108,8 @@ def proof_of(finished: FinishedRun) -> OptimumProof | None:
     value, source = run.lower_bound, run.bound_source
     if value is None or not search_witness(run.method, run.status, run.tel, value, source):
         return None
-    provenance = finished.schedule.provenance if finished.schedule else None
-    return _value_of(
-        OptimumProof, run, value, {"provenance": provenance}, made_by=made_by(run.method)
-    )
+    document = {"provenance": finished.schedule and finished.schedule.provenance}
+    return _value_of(OptimumProof, run, value, document, made_by=made_by(run.method))
 
 
 def volume_claim(instance: Instance, date: str) -> tuple[CertifiedBound, Certificate]:

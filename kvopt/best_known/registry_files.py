@@ -167,9 +167,8 @@ def proof_file(folder: Path, name: str) -> Path:
 
 def left_over(folder: Path, names: Iterable[str]) -> list[str]:
     """Return the files below ``best_known/``, or of such a name, that belong to no entry."""
-    proofs = {
-        PROOFS + "/" + each(name) for name in names for each in (schedule_path, certificate_path)
-    }
+    paths = (each(name) for name in names for each in (schedule_path, certificate_path))
+    proofs = {f"{PROOFS}/{path}" for path in paths}
     folders = {PROOFS} | {os.path.dirname(each) for each in proofs}
     found = [*folder.glob(f"{PROOFS}*"), *(folder / PROOFS).rglob("*")]
     names = {each.relative_to(folder).as_posix(): each for each in found}

@@ -1,6 +1,6 @@
 """The registry as a whole: read, verified from its files alone, and written anew."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -13,6 +13,7 @@ from kvopt.best_known.registry_entry import OptimumProof, Registry, RegistryEntr
 from kvopt.best_known.registry_files import (
     PROOFS,
     REGISTRY_FILE,
+    RegistryError,
     format_registry,
     format_schemas,
     left_over,
@@ -64,17 +65,20 @@ def faults(
     known: Mapping[str, LibraryInstance],
     folder: Path = FOLDER,
     proved: Mapping[str, ProvedEntry] = _NONE,
+    names: Sequence[str] = (),
 ) -> Iterator[str]:
     """Yield one line for everything that is wrong; nothing if every value is proved again.
 
     Each schedule passes the checker, each certificate is evaluated in integers, and each file is to
-    the byte what its command writes.  Records that are ``proved`` are not evaluated again.
+    the byte what its command writes.  With ``names`` only these records are evaluated, and never
+    those that are ``proved``.
     """
     texts = format_schemas() | {REGISTRY_FILE: format_registry(registry.instances)}
     for file, text in texts.items():
         if not file_holds(folder / file, text):
             yield f"{file}: stale or missing"
-    for entry, read in _read_each(registry.instances, known, folder, "entries verified", proved):
+    asked = named_entries(registry.instances, names)
+    for entry, read in _read_each(asked, known, folder, "entries verified", proved):
         if isinstance(read, str):
             yield read
         else:
@@ -84,6 +88,15 @@ def faults(
         yield "expected each instance once, in the library's order"
     for file in left_over(folder, (entry.instance for entry in registry.instances)):
         yield f"{file}: no entry refers to it"
+
+
+def named_entries(
+    entries: Collection[RegistryEntry], names: Sequence[str]
+) -> tuple[RegistryEntry, ...]:
+    """Return the entries of instances, all without ``names``; RegistryError for an unknown one."""
+    if unknown := sorted(set(names) - {each.instance for each in entries}):
+        raise RegistryError(f"{unknown[0]}: the registry has no such instance")
+    return tuple(each for each in entries if not names or each.instance in names)
 
 
 def missing(registry: Registry, known: Mapping[str, LibraryInstance]) -> list[str]:
@@ -114,10 +127,10 @@ def _read_each(
 
 
 def _found(entry: RegistryEntry, known: Mapping[str, LibraryInstance]) -> LibraryInstance | str:
-    if entry.sha256 not in known:
-        return f"{entry.instance}: the library has no instance of this hash"
     try:
         return known[entry.sha256]
+    except KeyError:
+        return f"{entry.instance}: the library has no instance of this hash"
     except InstanceFileError as error:
         return str(error)
 

@@ -19,6 +19,7 @@ from kvopt.best_known.registry_files import (
     format_registry,
     read_entries,
 )
+from kvopt.best_known.registry_verification import named_entries
 from kvopt.checked_numbers import read_seconds
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.witness import engine_witness
@@ -67,10 +68,7 @@ def _prove(options: CommandOptions) -> Iterator[tuple[str, bool]]:
     library, file = LibraryWithLadder(library_by_hash()), options.folder / REGISTRY_FILE
     if not (entries := read_entries(options.folder)):
         raise RegistryError(f"{file}: there is none")
-    named = {each.instance: each for each in entries.values()}
-    if unknown := sorted(set(options.names) - named.keys()):
-        raise RegistryError(f"{unknown[0]}: the registry has no such instance")
-    chosen = (named[name] for name in dict.fromkeys(options.names) or named)
+    chosen = named_entries(entries.values(), options.names)
     asked = [each for each in chosen if each.sha256 in library]
     if options.by:
         wanted = [(each.sha256, read_method(options.by).text) for each in asked]

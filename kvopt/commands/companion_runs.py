@@ -38,10 +38,8 @@ class PolicyLimits:
 
     def task(self, instance: Instance, method: Method, batch_time: str, seed: int) -> Task:
         """Return a run of a method, which may take as much memory."""
-        memory = self.memory_limit
-        return Task(
-            instance, instance.name, method, seed, memory_limit=memory, batch_time=batch_time
-        )
+        task = Task(instance, instance.name, method, seed, memory_limit=self.memory_limit)
+        return replace(task, batch_time=batch_time)
 
 
 class CompanionRuns:

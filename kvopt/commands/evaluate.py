@@ -75,9 +75,8 @@ class _Evaluate(Command):
     ) -> click.Context:
         """Return the context of this command, or of the other one."""
         if args[:1] == [LEADERBOARD]:
-            return leaderboard.make_context(
-                f"{info_name} {LEADERBOARD}", args[1:], *parent, **extra
-            )
+            name = f"{info_name} {LEADERBOARD}"
+            return leaderboard.make_context(name, args[1:], *parent, **extra)
         return super().make_context(info_name, args, *parent, **extra)
 
 
@@ -164,9 +163,8 @@ def _planned(options: CommandOptions) -> list[Task]:
             if task.batch_time and task.instance is not None
         )
         models = ((parse_batch_time(text), memory) for text, memory in timed)
-        print_on_stderr(
-            batch_time_lines(models, default=any(each.batch_time is None for each in sections))
-        )
+        unset = any(each.batch_time is None for each in sections)
+        print_on_stderr(batch_time_lines(models, default=unset))
     return tasks
 
 
@@ -275,10 +273,8 @@ def _finish(
     printed = dict(store.select("key", "output")) if failed else {}
     for failure in failed:
         complain(options.program, failure.line(printed.get(failure.failed[0].key, "")))
-    if wrong:
-        return EXIT_REFUSED
-    if not complete:
-        return EXIT_BAD_INPUT
+    if wrong or not complete:
+        return EXIT_REFUSED if wrong else EXIT_BAD_INPUT
     return EXIT_FAILED if any(failure.on_all for failure in failed) else EXIT_OK
 
 

@@ -109,10 +109,8 @@ def _typed_rows(frame: pd.DataFrame) -> pd.DataFrame:
     typed = {}
     try:
         for column in row_columns():
-            if column.name in frame:
-                values = _read_cells(column, frame[column.name])
-            else:
-                values = [column.default] * len(frame)
+            there, default = column.name in frame, [column.default] * len(frame)
+            values = _read_cells(column, frame[column.name]) if there else default
             typed[column.name] = pd.Series(values, index=frame.index, dtype=column.dtype)
     except Exception as error:  # as above
         raise ExportError(f"rows cannot be read: {one_line(error, 300)}") from None

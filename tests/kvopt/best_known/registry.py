@@ -105,9 +105,9 @@ class Sweep:
         assert self.merge() == 0
         return self.entry(name)
 
-    def check(self) -> int:
+    def check(self, *names: str) -> int:
         """Verify the registry from its files; ``out`` and ``err`` are what is printed."""
-        return self._command("--check")
+        return self._command("--check", *names)
 
     def _command(self, *given: object) -> int:
         run = run_command(command.main, *given, "--folder", self.folder)

@@ -233,8 +233,10 @@ def test_an_impossible_schedule_is_named(proved: Sweep) -> None:
     path = proved.proof("schedules")
     # Requests 2 and 3 together, and 0 beside them: at time 1 they hold 2 + 2 + 2 > 5.
     path.write_text(json.dumps(json.loads(path.read_text()) | {"starts": [0, 3, 0, 0], "tel": 11}))
-    assert proved.check() == 1
+    assert (proved.check(), proved.check("pair"), proved.check("pair", "four")) == (1, 0, 1)
     assert "tokens are held, memory is 5" in proved.err
+    assert (proved.check("five"), proved.merge("four")) == (1, 2)
+    assert "INSTANCE with --check alone" in proved.err
 
 
 def test_only_changed_proofs_are_evaluated_again(sweep: Sweep, monkeypatch: Patch) -> None:
