@@ -32,22 +32,12 @@ def _draws(rows: pd.DataFrame, model: str) -> pd.DataFrame:
     return found[found["family"] == model].reset_index(drop=True)
 
 
-def _with_auto(rows: pd.DataFrame, model: str) -> pd.DataFrame:
-    """Return the draws that an engine ran on, or all without such a draw.
-
-    Other draws have only volume bounds, which make a mean's interval wide.
-    """
-    draws, kept = _draws(rows, model), rows[rows["family"].eq(model)]
-    ran = draws["instance"].isin(kept.loc[kept["section"].eq("optimum"), "instance"])
-    return draws[ran] if ran.any() else draws
-
-
 def _mean(model: str) -> Finding:
     mean = PAPER[model][0]
     return Finding(
         claim="mean ratio of MC-SF to the optimum",
         paper=f"{mean}",
-        figure=lambda rows: _mean_ratio(_with_auto(rows, model)),
+        figure=lambda rows: _mean_ratio(_draws(rows, model)),
         holds=Span(1 + (mean - 1) * (1 - _EXCESS), 1 + (mean - 1) * (1 + _EXCESS)),
         digits=4,
         reasons=_REASONS,
@@ -91,7 +81,7 @@ def _optimal(model: str) -> Finding:
 
 
 def _more_with_arrivals(rows: pd.DataFrame) -> Span | None:
-    one, two = (_mean_ratio(_with_auto(rows, model)) for model in PAPER)
+    one, two = (_mean_ratio(_draws(rows, model)) for model in PAPER)
     return None if one is None or two is None else Span(two.low - one.high, two.high - one.low)
 
 
@@ -120,18 +110,15 @@ def table(rows: pd.DataFrame) -> Table:
     """Return each model's draws with the ends of their mean and worst ratio."""
     lines = []
     for model, title in TITLES.items():
-        every, ran = _draws(rows, model), _with_auto(rows, model)
-        groups = [(title, every)]
-        if len(ran) < len(every):
-            groups.append((f"{title}; `auto` ran", ran))
-        for name, draws in groups if len(every) else ():
-            ends = [
-                f"{draws['low'].agg(take):.4f} to {draws['high'].agg(take):.4f}"
-                for take in ("min", "mean", "max")
-            ]
-            beaten = int(draws["low"].gt(1).sum())
-            proved = int(draws["known"].sum()), _proved_twice(rows, model)
-            lines.append((name, len(draws), int(draws["n"].median()), *ends, beaten, *proved))
+        if not len(draws := _draws(rows, model)):
+            continue
+        ends = [
+            f"{draws['low'].agg(take):.4f} to {draws['high'].agg(take):.4f}"
+            for take in ("min", "mean", "max")
+        ]
+        beaten = int(draws["low"].gt(1).sum())
+        proved = int(draws["known"].sum()), _proved_twice(rows, model)
+        lines.append((title, len(draws), int(draws["n"].median()), *ends, beaten, *proved))
     names = ["model", "draws", "n (median)", "least", "mean", "worst", "beaten", "OPT known"]
     names.append("by two methods")
     note = (
@@ -215,8 +202,6 @@ PAGE = page(
     "J2 figure 2: MC-SF against the optimum",
     "the same",
     "Ten draws of each model are in the library and have [best-known values](../docs/best_known.md)"
-    " of long runs.  If `auto` ran on the first draws only, means are over these; worst ratios and "
-    "shares are over all draws.  The span of a mean includes the intervals and the confidence of "
-    "the draws.",
+    " of long runs.  The span of a mean includes the intervals and the confidence of the draws.",
     ("policies", "optimum"),
 )
