@@ -633,3 +633,14 @@ def test_a_page_says_when_its_rows_were_run() -> None:
     assert "`EPYC, 2 cores`; Python `3.11.7`" in page_text(page, known, judged)
     assert "is not known" not in page_text(page, known, judged)
     assert "hours in all" not in page_text(page, rows.iloc[:0], page.judge(rows.iloc[:0]))
+
+
+def test_the_ledger_states_the_ratios_of_figure_2() -> None:
+    """The ends of each model's mean, rounded outwards, stand in the ledger's evidence."""
+    evidence = (command.FOLDER / "ledger" / "j2.toml").read_text("utf-8")
+    table = j2_figure_2.table(read_rows(command.rows_file(j2_figure_2.PAGE))).frame
+    means = table.loc[table["policy"].eq("mc-sf"), "mean"].tolist()
+    assert len(means) == 2
+    for ends in means:
+        low, high = (float(each) * 1000 for each in ends.split(" to "))
+        assert f"between {math.floor(low) / 1000} and {math.ceil(high) / 1000}" in evidence
