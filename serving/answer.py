@@ -257,7 +257,7 @@ def _file(outcome: MethodTotal) -> str:
 #: Knowledge in the words of the answer, the least first.
 _KNOWING: dict[Lengths, str] = {
     "nothing": "none",
-    "intervals": "intervals",
+    "intervals": "predictions",
     "deciles": "deciles",
     "file": "the file's predictions",
     "unknown": "not declared",
@@ -270,16 +270,18 @@ def _words(outcome: MethodTotal) -> str:
     lengths = outcome.knowledge.lengths
     if outcome.knowledge.offline:
         return _HINDSIGHT
-    exact = lengths == "exact" or (lengths == "intervals" and _has_no_width(outcome.method))
+    exact = lengths == "exact" or (lengths == "intervals" and _is_exact(outcome.method))
     return _KNOWING["outputs" if exact else lengths]
 
 
 @cache
-def _has_no_width(method: str) -> bool:
-    """Check if the intervals of a prediction hold the output alone, as with ``noise(0)``."""
+def _is_exact(method: str) -> bool:
+    """Check if a prediction tells the output, as ``noise(0)`` and ``rank(1)`` do."""
     _, named, text = method.partition(" with ")
     if not named:
         return False
     prediction, values, _ = read_prediction(text)
-    found = prediction.predict(outputs := np.arange(1, 100), np.random.default_rng(0), values)
-    return bool((found.lower == outputs).all() and (found.upper == outputs).all())
+    found = prediction.predict(outputs := np.arange(1, 1000), np.random.default_rng(0), values)
+    ends = (found.lower, found.upper)
+    told = ends if found.points is None and found.laws is None else (found.estimates,)
+    return all((each == outputs).all() for each in told)

@@ -82,9 +82,9 @@ def main(options: CommandOptions) -> int:
         lowest = runs[runs["method"].eq(line["method"]) & runs["rate"].eq(line["not_kept"])]
         print(f"{line['method']}: {_none_kept(lowest.to_dict('records')[0], options)}")
     if not options.quiet:
-        share = f"{100 * options.share:g} % of the requests keep {options.slo}"
-        print(f"{share}; rates in requests a second")
-        known = f"known to {100 * stability.error:.0f} % while requests stay as these"
+        print(f"{100 * options.share:g} % of the requests keep {options.slo}; rates: requests/s")
+        error = f"known to {100 * stability.error:.0f} % while requests stay as these"
+        known = error if math.isfinite(stability.error) else "of one request, so without an error"
         most = "" if not_covered(instance, batch_time) else "; no scheduler sustains more"
         print(f"stability rate {stability}, {known}{most} (docs/rates.md)")
 

@@ -56,7 +56,7 @@ def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
     assert found.headers == ("information", "best method", "mean latency", "saving over vLLM")
     assert found.rows() == [
         ("none", "vllm-v1 *", "12.300 s", ""),
-        ("intervals", "a-min with bins(100)", "11.540 s", "6.1 %"),
+        ("predictions", "a-min with bins(100)", "11.540 s", "6.1 %"),
         ("deciles", "srpt-predicted with deciles", "10.000 s", "18.6 %"),
         ("lengths", "svf", "9.100 s", "26.0 %"),
         ("hindsight", "local-search", "9.000 s", "26.8 %"),
@@ -65,7 +65,7 @@ def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
     assert _said(found) == last
     lines = str(found).splitlines()
     assert lines[0].split("  ")[0] == "information"
-    assert " ".join(lines[3].split()) == "intervals a-min with bins(100) 11.540 s 6.1 %"
+    assert " ".join(lines[3].split()) == "predictions a-min with bins(100) 11.540 s 6.1 %"
     assert (len(lines), lines[-1]) == (8, last)
 
 
@@ -123,8 +123,11 @@ def test_the_best_schedule_has_what_a_method_that_reaches_it_has() -> None:
         ({"vllm-v1": 20, "svf": 25, "local-search": 26}, "vllm-v1 *", ["svf"]),
         ({"vllm-v1": 20, "a-min with exact": 19, "svf": 19, "local-search": 19},
          "vllm-v1 *", ["svf"]),
-        # An interval of no width is the output.
+        # An interval of no width is the output, and so are the ranks of all outputs.
         ({"vllm-v1": 20, "a-min with noise(0)": 9, "svf": 8}, "vllm-v1 *", ["svf"]),
+        ({"vllm-v1": 20, "a-min with rank(1)": 9, "svf": 8}, "vllm-v1 *", ["svf"]),
+        ({"vllm-v1": 20, "a-min with rank(0.9)": 9, "svf": 8}, "vllm-v1 *",
+         ["a-min with rank(0.9)", "svf"]),
         ({"vllm-v1": 20, "a-min with interval(7,7)": 9, "svf": 8}, "vllm-v1 *",
          ["a-min with interval(7,7)", "svf"]),
         ({"vllm-v1": 20, "svf": 25, "file:mine.py": 26}, "vllm-v1 *", ["file:mine.py", "svf"]),
