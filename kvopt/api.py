@@ -18,6 +18,7 @@ from instances.instance_names import find_instance
 from kvopt.checked_numbers import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.method import Kind, Method
+from kvopt.registry_lookup import judge_by_registry
 from kvopt.result import Result
 from kvopt.run_progress import Progress, ProgressCalls, listener
 from kvopt.runs.execute import InterruptedRunError, execute
@@ -295,7 +296,8 @@ def _solve(
         assert isinstance(listen, ProgressCalls)
         assert listen.error is not None
         raise listen.error from None
-    return Result(**vars(finished), elapsed=time.monotonic() - started)
+    judged = judge_by_registry(finished)
+    return Result(**vars(judged), elapsed=time.monotonic() - started)
 
 
 def _instance(instance: AnyInstance) -> Instance:

@@ -1,7 +1,7 @@
 """Unchecked values of the registry of best-known values; ``kvopt.best_known`` checks them."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,11 @@ from typing import Any
 from instances import Instance
 from instances.instance_names import FOLDER
 from instances.time_unit import ROUNDS
-from schedules.evidence import STANDINGS
+from kvopt.runs.task import FinishedRun
+from schedules.evidence import CONTRADICTED, STANDINGS
 from schedules.gap import gap
 from support.json_files import read_bytes
+from support.message_text import one_line
 
 
 @dataclass(frozen=True)
@@ -44,19 +46,47 @@ class RegisteredValues:
             parts.append(f"{100 * gap(tel, self.lower):.3f} % to the bound")
         if tel < self.upper:
             parts.append("a better schedule")
-        if bound is not None and self.lower < bound <= tel:
+        if bound is not None and self.lower < bound:
             parts.append("a better bound")
         return ", ".join(parts)
 
 
+def judge_by_registry(run: FinishedRun) -> FinishedRun:
+    """Withdraw a bound that exceeds the registry's schedule; name a schedule below its bound."""
+    record, schedule, status, line = run.record, run.schedule, run.status, ""
+    known = None if run.instance is None else find_registered(run.instance)
+    if known is None:
+        return run
+    if schedule is not None and not schedule.easier and schedule.tel < known.lower:
+        line = f"the registry's bound {known.lower} exceeds the run's checked TEL {schedule.tel}"
+    bound = max(record.lower_bound or 0, record.claimed_bound or 0)
+    if bound > known.upper:
+        line = f"lower bound {bound} exceeds {known.upper}, the TEL of the registry's schedule"
+        cleared: dict[str, Any] = {
+            "lower_bound": None,
+            "claimed_bound": None,
+            "root_bound": None,
+            "bounds": [],
+        }
+        detail, status = one_line(f"{CONTRADICTED}{line}; {record.detail}"), "error"
+        record = replace(record, status=status, detail=detail, bound_source="", **cleared)
+        schedule = schedule and replace(schedule, lower_bound=None, status="feasible")
+    wrong = (*run.contradictions, *filter(None, [line]))
+    return replace(run, record=record, schedule=schedule, status=status, contradictions=wrong)
+
+
 def find_registered(instance: Instance, folder: Path = FOLDER) -> RegisteredValues | None:
-    """Return the registry's values of an instance by its hash; None without an entry."""
-    if instance.unit is not ROUNDS:  # the registry knows rounds alone
-        return None
+    """Return the registry's values of an instance; None without an entry."""
+    # The registry knows rounds alone.
+    return registered_values(instance.sha256, folder) if instance.unit is ROUNDS else None
+
+
+def registered_values(sha256: str, folder: Path = FOLDER) -> RegisteredValues | None:
+    """Return the registry's values by the hash of an instance in rounds; None without an entry."""
     try:
         path = folder / "best_known.json"
         entries = _entries(path, path.stat().st_mtime_ns)
-        known = next((each for each in entries if each["sha256"] == instance.sha256), None)
+        known = next((each for each in entries if each["sha256"] == sha256), None)
         if known is None:
             return None
         reason = "optimal" if known["standing"] == "opt" else STANDINGS[known["standing"]]

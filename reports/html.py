@@ -25,13 +25,8 @@ _PLAIN = " =:;,/()'.-_*!?$&@{}[]|+~"
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_glued,
-        auto_reload=False,
-    )
+    look: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": _glued}
+    made = Environment(loader=FileSystemLoader(TEMPLATES), auto_reload=False, **look)
     made.globals["size_of"] = size_of
     return made
 

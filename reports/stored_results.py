@@ -78,6 +78,8 @@ class Results:
         runs = runs.drop(columns=_LEFT_OUT).join(
             self.reference[["upper", "upper_by", "lower", "lower_by", "opt", "standing"]], on="id"
         )
+        # A bound above a checked schedule, also the registry's, proves nothing.
+        true = ~runs["lower_bound"].gt(runs["upper"]).fillna(False)
         bounded = ~runs["unbounded"]
         upper = runs["opt"].fillna(runs["upper"])
         upper = upper.where(~runs["preempts"] | upper.le(runs["tel"]).fillna(False), runs["tel"])
@@ -86,6 +88,8 @@ class Results:
         interval = ratio_interval(runs["tel"], lower, upper)
         to_upper, to_lower = gaps(runs["tel"], upper), gaps(runs["tel"], lower)
         return runs.assign(
+            **{name: runs[name] & true for name in ("believed", "solved")},
+            **interval.add_prefix("ratio_"),
             known=opt.notna(),
             failed=runs["tel"].isna(),
             gap_opt=gaps(runs["tel"], opt),
@@ -93,8 +97,6 @@ class Results:
             gap_lower=to_lower,
             gap_low=to_upper.where(runs["tel"].notna(), 1.0),
             gap_high=to_lower.where(runs["tel"].notna(), 1.0),
-            ratio_low=interval["low"],
-            ratio_high=interval["high"],
         ).reset_index(drop=True)
 
     @cached_property

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from instances.instance_names import find_instances
-from kvopt.commands.leaderboard_command import NAME as LEADERBOARD
 from kvopt.commands.show_code import show
 from kvopt.suites import suites
 
@@ -65,7 +64,5 @@ def test_every_instance_of_the_readme_is_found_from_any_folder(
             assert named == "am1_00.mps"  # written by the line above
         elif words[1] == "submit":
             assert f"--out {named}" in README
-        elif named == LEADERBOARD:
-            assert program == "python evaluate.py"
         elif not named.startswith("--") and words[1] != "generate" and "(" not in named:
             assert named in suites() or find_instances(named), words

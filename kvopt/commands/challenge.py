@@ -12,7 +12,6 @@ import click
 from instances import InfeasibleInstanceError, write_instance
 from kvopt.checked_numbers import read_count, read_gigabytes, read_seconds
 from kvopt.commands import completion, evaluate
-from kvopt.commands.leaderboard_command import leaderboard
 from kvopt.suites import SuiteSection, read_suite
 from kvopt.suites.hidden_draws import hidden_source, read_secret
 from kvopt.sweeps.challenge_entries import keep_entry
@@ -111,7 +110,7 @@ def _score(sections: tuple[SuiteSection, ...], options: CommandOptions) -> int:
         hidden = ["--pages", "0", "--pictures", "0", *(["--quiet"] * options.quiet)]
         codes.append(build([*runs, "--out", str(board / _PAGE), *hidden], options.program))
         if not options.quiet:
-            leaderboard(runs, options.program)
+            evaluate.main(runs, options.program)
     return max(codes)
 
 

@@ -10,7 +10,6 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -19,8 +18,6 @@ from instances.batch_time import parse_batch_time
 from instances.instance_names import describe_hidden
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.evaluate_arguments import OPTIONS, judge_options
-from kvopt.commands.leaderboard_command import NAME as LEADERBOARD
-from kvopt.commands.leaderboard_command import leaderboard
 from kvopt.executors import ExecutorError
 from kvopt.methods.fingerprint import UNREAD
 from kvopt.methods.grammar import MethodError, read_methods, unique_methods
@@ -67,28 +64,15 @@ EXIT_EXECUTOR = 7
 _BAD = (OutputError, InputError, MethodError, SuiteError, ExportError, RegistryError)
 
 
-class _Evaluate(Command):
-    """The command, whose first word may name another command."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], *parent: Any, **extra: Any
-    ) -> click.Context:
-        """Return the context of this command, or of the other one."""
-        if args[:1] == [LEADERBOARD]:
-            name = f"{info_name} {LEADERBOARD}"
-            return leaderboard.make_context(name, args[1:], *parent, **extra)
-        return super().make_context(info_name, args, *parent, **extra)
-
-
 @click.command(
     "evaluate.py",
-    cls=_Evaluate,
+    cls=Command,
     fails={EXIT_BAD_INPUT: _BAD, EXIT_STORE: (StoreError,), EXIT_EXECUTOR: (ExecutorError,)},
     interrupted=RESUMES,
     examples=(
         'trace.csv --memory 61035 --methods "vllm-v1,a-min with bins(100)"',
         '"chat(n=200,memory=4000)" --predictions "noise(0..2)" --report results/worth',
-        f"{LEADERBOARD} --store results/runs.sqlite",
+        "--store results/runs.sqlite",
     ),
     codes="0 done; 1 a method failed on all its runs; 2 bad usage or input; 5 a schedule or bound "
     "is refused; 6 the store failed; 7 the executor failed; 130 interrupted (docs/formats.md)",
@@ -98,8 +82,8 @@ def main(options: CommandOptions) -> int:
     """Run instances × methods × seeds, one process a run, and store every run.
 
     SUITE is a suite of --list or a .toml file, INSTANCE a name of the library, a file, a folder, a
-    glob or a trace, FAMILY as chat(n=9,draws=5); none: all that is stored (--report, --export).
-    Stored runs are not run again.
+    glob or a trace, FAMILY as chat(n=9,draws=5); none: all that is stored.  What is stored is not
+    run again.
     """
     if options.caller:  # in this process rows stay: collecting garbage takes a tenth
         gc.set_threshold(50_000, 20, 100)
@@ -109,8 +93,6 @@ def main(options: CommandOptions) -> int:
 
         print(listing())
         return EXIT_OK
-    if not options.inputs and not (options.report or options.export):
-        raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
     if options.export:
         check_export(options.export)
     for hidden in filter(None, map(describe_hidden, options.inputs)):
@@ -126,7 +108,10 @@ def main(options: CommandOptions) -> int:
         return EXIT_BAD_INPUT
     _check_places(options)
     readonly = not options.inputs
-    with closing(_open(store_of(options, readonly=readonly), readonly=readonly)) as store:
+    where = store_of(options, readonly=readonly)
+    if readonly and options.store is None and not Path(where).exists():
+        raise InputError("expected a SUITE or an INSTANCE, found none (see --help)")
+    with closing(_open(where, readonly=readonly)) as store:
         todo = _left(tasks, store, options)
         started = time.monotonic()
         if todo and store.readonly:
@@ -292,14 +277,15 @@ def _write(
         return written, True
     from kvopt.store.proved_bounds import judge_rows  # evaluates certificates
     from reports.stored_results import Results
-    from reports.terminal_report import format_ranking
+    from reports.terminal_report import format_leaderboard, format_ranking
 
     others = bound_runs(store, keys)
     bounds = judge_rows(store.rows(others, traces=False), store) if others else None
     known = known_values(among=set(frame["instance_sha256"]))
     instances = [task.instance for task in tasks if task.instance is not None]
     results = Results(judge_rows(frame, store, instances), known, bounds)
-    if not options.quiet and (ranking := format_ranking(results)):
+    shown = format_leaderboard if keys is None and not options.report else format_ranking
+    if not options.quiet and (ranking := shown(results)):
         print(f"\n{ranking}\n")
 
     def report() -> None:

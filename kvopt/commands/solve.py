@@ -18,6 +18,7 @@ from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
 from kvopt.methods.witness import is_own
+from kvopt.registry_lookup import judge_by_registry
 from kvopt.result import Result
 from kvopt.run_progress import ProgressLines
 from kvopt.runs.execute import execute
@@ -183,8 +184,8 @@ def _solve(task: Task, started: float, options: CommandOptions) -> Result:
         finished, more["others"], more["unrun"] = run_with_answer(task, listen)
     else:
         finished = execute(task, listen=listen)
-    elapsed = time.monotonic() - started
-    return Result(**vars(finished), elapsed=elapsed, slo=options.slo, **more)
+    elapsed, judged = time.monotonic() - started, judge_by_registry(finished)
+    return Result(**vars(judged), elapsed=elapsed, slo=options.slo, **more)
 
 
 def _print_table(

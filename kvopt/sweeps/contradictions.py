@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from kvopt.methods.method_names import policy_name, shown_method, token_keeping_policies
 from kvopt.methods.witness import is_own
+from kvopt.registry_lookup import registered_values
 from kvopt.store import Store
 from schedules.evidence import BoundStatement, contradictions, keeps_tokens, proves_method_wrong
 from schedules.schedule import reason_easier
@@ -67,25 +68,27 @@ def run_summaries(store: Store, keys: Collection[str] | None) -> list[RunSummary
 
 
 def alarms(runs: Sequence[RunSummary]) -> list[str]:
-    """Return one line for every wrong run, and for every contradiction of two runs."""
+    """Return one line for every wrong run, contradiction of two runs, and one of the registry."""
     lines = [f"{run.run}: {run.detail}" for run in runs if run.alarming]
     of_instance: dict[tuple[str, str], list[RunSummary]] = defaultdict(list)
     for run in runs:
         of_instance[run.instance_sha256, run.batch_time].append(run)
-    for together in of_instance.values():
-        found = contradictions(
-            [
-                BoundStatement(run.tel, f"{run.shown}, seed {run.seed}")
-                for run in together
-                if run.tel is not None and not run.keeps_tokens
-            ],
-            [
-                BoundStatement(bound, run.run)
-                for run in together
-                for bound in (run.lower_bound, run.claimed_bound)
-                if bound is not None
-            ],
-        )
+    for (sha256, batch_time), together in of_instance.items():
+        uppers = [
+            BoundStatement(run.tel, f"{run.shown}, seed {run.seed}")
+            for run in together
+            if run.tel is not None and not run.keeps_tokens
+        ]
+        lowers = [
+            BoundStatement(bound, run.run)
+            for run in together
+            for bound in (run.lower_bound, run.claimed_bound)
+            if bound is not None
+        ]
+        if not batch_time and (known := registered_values(sha256)):
+            uppers.append(BoundStatement(known.upper, "the registry"))
+            lowers.append(BoundStatement(known.lower, f"the registry on {together[0].instance}"))
+        found = contradictions(uppers, lowers)
         lines += [
             f"{lower.by}: lower bound {lower.value} exceeds the TEL {upper.value} of {upper.by}"
             for lower, upper in found[:1]

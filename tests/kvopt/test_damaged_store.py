@@ -158,7 +158,7 @@ def test_a_cell_that_holds_something_else_is_a_line(
 ) -> None:
     """A board says what cannot be read, of JSON and of text, or shows what is of the right kind."""
     _set(store, "runs", column, value)
-    code = evaluate(["leaderboard", "--store", str(store)])
+    code = evaluate(["--store", str(store), "--export", str(store.with_suffix(".csv"))])
     shown = capsys.readouterr()
     fine = str(value)[:1] == "[" if column == "command" else column == "method"
     if fine and not isinstance(value, bytes):

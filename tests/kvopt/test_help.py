@@ -17,7 +17,6 @@ from click.shell_completion import BashComplete
 
 import heuristics.policy_registry
 from kvopt.commands.completion import policy_names
-from kvopt.commands.leaderboard_command import leaderboard
 from kvopt.commands.main import COMMANDS, main, subcommand
 from support.click_command import Command
 from support.current_command import current_command
@@ -34,7 +33,6 @@ _MODULES = (
 _MAINS = [import_module(name).main for name in _MODULES]
 _ALL: dict[str, Command] = {
     **_SUBCOMMANDS,
-    "kvopt evaluate leaderboard": leaderboard,
     **{str(main.name): main for main in _MAINS},
 }
 _DECLARATION = re.compile(r"^@(click\.command|over_rates)\(|= generating\(", re.MULTILINE)
@@ -80,7 +78,7 @@ def test_the_exit_codes_of_every_command_are_on_one_page() -> None:
     lines = page.partition("## Exit codes\n")[2].partition("\n## ")[0].splitlines()
     cells = [line.split(" | ", 1) for line in lines if line.startswith("| `")]
     listed = {name: codes for names, codes in cells for name in re.findall(r"`([^`]+)`", names)}
-    for name, command in {**_SUBCOMMANDS, "evaluate.py leaderboard": leaderboard}.items():
+    for name, command in _SUBCOMMANDS.items():
         shown = run_command(command, "--help", program=name).stdout.partition("Exit codes:")[2]
         codes = listed[name]
         if codes.startswith("as `"):
