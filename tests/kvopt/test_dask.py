@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -178,17 +178,6 @@ def test_worker_killed_and_worker_late(cluster: DaskCluster, tmp_path: Path) -> 
     workers = {int(number) for listed in told for number in listed.split(", ")}
     assert doomed.pid not in workers
     assert set(late) < workers
-
-
-@pytest.mark.slow("waits")
-def test_closing_the_results_stops_the_runs(cluster: DaskCluster, tmp_path: Path) -> None:
-    """Who stops asking leaves no process behind on the workers, not even a grandchild."""
-    results = run_on_dask([*tasks("fcfs"), *gated_tasks(tmp_path, 4)], cluster.address)
-    assert isinstance(results, Generator)
-    next(results)
-    wait_until(lambda: any(map(runs_of, cluster.workers)))
-    results.close()
-    wait_until(lambda: not any(map(runs_of, cluster.workers)))
 
 
 @pytest.mark.parametrize("number", a_few((signal.SIGINT, signal.SIGKILL), 1, "waits"))

@@ -194,7 +194,6 @@ READ_ONLY = [
     [
         *READ_ONLY,
         (evaluate.main, "tiny_one_token", "--methods", "svf"),
-        (evaluate.main,),
         (rates_command.main, "uniform", "--set", "n=2", "--rates", "1"),
         (capacity_command.main, "uniform", "--set", "n=2", "--slo", "e2el:30s"),
     ],
