@@ -33,8 +33,8 @@ def write_model(task: Task, target: str) -> tuple[str, Sequence[str]]:
         finished = _written(replace(task, method=method), Path(target))
     except OSError as error:
         raise NotWrittenError(f"{target}: not written: {error.strerror}") from None
-    record = finished.record
-    size = f"{record.model_columns} columns, {record.model_rows} rows"
+    of = finished.record
+    size = f"{of.model_columns} columns, {of.model_rows} rows, {of.model_entries} nonzeros"
     return f"wrote {target}: {method.formulation}, {size}", list(finished.notes)
 
 
@@ -45,7 +45,6 @@ def _written(task: Task, path: Path) -> FinishedRun:
         file = Path(folder, path.name).with_suffix(path.suffix.lower())
         finished = execute(replace(task, model_file=str(file)))
         record = finished.record
-        # The size comes before the file is written, which a full disk may end.
         if record.model_columns is None or record.ending != "finished" or finished.failure:
             reason = "; ".join(finished.notes) or record.detail or record.ending
             raise NotWrittenError(f"{path}: not written: {reason}")

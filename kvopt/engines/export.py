@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import highspy
+
 from kvopt.engines.job import EngineJob
 from kvopt.engines.parts.mip_model import prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, SolverSettings
@@ -20,13 +22,17 @@ def solve(job: EngineJob, report: EventReport) -> None:
     if prepared is None:
         return
     model = prepared.model
-    report.built(columns=model.nvariables(), rows=model.nconstraints(), entries=0)
     # The reader of a solution finds the instance by this name.
     model.name = name_of_model(model.name, job.instance)
     # Symbolic labels: x(3_17) names request and round.  GLPK refuses MPS' section on the sense.
     mps = Path(job.model_file).suffix == ".mps"
     settings = {"symbolic_solver_labels": True} | ({"skip_objective_sense": True} if mps else {})
     model.write(job.model_file, io_options=settings)
+    file = highspy.Highs()
+    file.setOptionValue("output_flag", False)
+    file.readModel(job.model_file)
+    # The writer adds a column, and in MPS a row, for the constant.
+    report.built(columns=file.getNumCol(), rows=file.getNumRow(), entries=file.getNumNz())
     most, of_glpk = (COVERED / each.tolerance for each in (SolverSettings(), KNOWN["glpk"]))
     if prepared.activity > most:
         report.note(

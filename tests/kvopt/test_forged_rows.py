@@ -253,7 +253,7 @@ def test_no_digit_is_lost(value: int, forger: Forger, tmp_path: Path, capsys: Ca
 
 @pytest.mark.parametrize("bound", [None, 11, 12])
 def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
-    """An optimal row is solved where its bound counts, meets its TEL, and the registry allows it."""
+    """An optimal row is solved where its bound counts and meets its TEL, and none is below."""
     forger.put(method="highs:ilp", status="optimal", tel=12, lower_bound=bound)
     assert list(prepare_rows(rows := read_rows(forger.path))["solved"]) == [bound == 12]
     known = {FOUR.sha256: {"upper_bound": 11, "upper_by": "", "lower_bound": 1, "lower_by": ""}}

@@ -350,16 +350,17 @@ def test_a_model_beyond_solvers_tolerances_says_so(
 def test_glpk_reads_the_model(
     suffix: str, reading: str, formulation: str, small: Path, solve: Command, tmp_path: Path
 ) -> None:
-    """GLPK, which knows no section that says minimise, reads both formats and finds 12."""
+    """GLPK, which knows no section that says minimise, finds 12 and the size that we print."""
     if shutil.which("glpsol") is None:
         pytest.skip("glpsol is not installed")
     path, answer = tmp_path / f"model.{suffix}", tmp_path / "answer.txt"
-    assert solve(small, "--write-model", path, "--formulation", formulation).returncode == 0
+    wrote = solve(small, "--write-model", path, "--formulation", formulation).stdout
     command = ["glpsol", reading, str(path), "--output", str(answer)]
     subprocess.run(command, capture_output=True, check=True)
     said = answer.read_text()
-    assert "INTEGER OPTIMAL" in said
-    assert re.search(r"^Objective: .* = 12 ", said, re.MULTILINE)
+    assert re.search(r"^Status: +INTEGER OPTIMAL\nObjective: .* = 12 ", said, re.MULTILINE)
+    sizes = re.findall(r"^(?:Columns|Rows|Non-zeros): +(\d+)", said, re.MULTILINE)
+    assert sorted(sizes) == sorted(re.findall(r"(\d+) (?:columns|rows|nonzeros)", wrote))
 
 
 def test_models_too_large_are_not_built(tmp_path: Path, solve: Command) -> None:
