@@ -130,4 +130,4 @@ def spread_note(*frames: pd.DataFrame, mark: str = "±") -> str:
     """Return the meaning of ± in lines of :func:`spreads`, for a note; empty where none has it."""
     found = {over for each in frames for over in each["spread_over"][each["spread"].notna()]}
     over = ", or ".join(sorted(found, key=lambda text: ("draws" in text, len(text), text)))
-    return f" {mark} is the standard deviation of that mean over {over}." if over else ""
+    return f" {mark} is the standard deviation over {over}, no standard error." if over else ""

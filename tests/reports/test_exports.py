@@ -150,7 +150,7 @@ def test_boards_show_means_with_their_spread() -> None:
             shown += [row[place].text for row in table.rows(9)]
         # The deviation of 0.5 and 0.75 is 0.25 / sqrt(2).
         assert sorted(text.partition(" ± ")[2] for text in shown) == ["", "17.68 %"]
-        note = "± is the standard deviation of that mean over k = 2 seeds of the method."
+        note = "± is the standard deviation over k = 2 seeds of the method, no standard error."
         assert any(note in boards[slug].note for slug in slugs)
 
 
