@@ -150,11 +150,6 @@ FILES = {
         "row 1: expected the columns of a format of kvopt convert --list (--format NAME), found "
         "time, in_tokens, out_tokens; or rename yours to arrived_at,num_prefill_tokens,num_decode_",
     ),
-    "own.jsonl": (
-        '{"t": 0, "in": 31, "out": 4}\n',
-        "row 1: expected the keys of a format of kvopt convert --list (--format NAME), found t, "
-        "in, out; or rename yours to timestamp,input_length,output_length (arrival in whole mill",
-    ),
     "empty.csv": ("", "expected a trace, found an empty file"),
 }
 

@@ -23,17 +23,17 @@ from serving.bounds.goodput import goodput_bound
 from serving.capacity_search import ceiling
 from serving.commands.rates_command import main as rates
 from serving.commands.rates_command import table_text
-from serving.rate_sweep import rate_sweep, read_rates
+from serving.rate_sweep import rate_sweep
 from serving.slo import read_slo
 from serving.traces import TraceOptions
 from serving.traces.read_trace import read_trace
-from support.usage_errors import UsageError
 from tests.kvopt.conftest import Refused
 from tests.serving.traces.cases import BY_NAME
 
 VIDUR = BY_NAME["vidur.csv"].path
 SIX = Instance("six", 12, tuple(Request(i, 0, 2, 1 + i % 3) for i in range(6)), family="hand")
 BATCH = "affine(base=100,token=10)"
+NO_RATES = ("", "x", "1,,2", "0,1", "2,1", "1,1", "nan", "inf", "-1")
 WISHES = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
 
 
@@ -154,16 +154,10 @@ def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.M
     assert plain["goodput"].tolist() == plain["request_throughput"].tolist()
 
 
-@pytest.mark.parametrize("text", ["", "x", "1,,2", "0,1", "2,1", "1,1", "nan", "inf", "-1"])
-def test_what_are_no_rates(text: str) -> None:
-    with pytest.raises(UsageError, match=r"^expected rates above 0, ascending"):
-        read_rates(text)
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--rates", "2,1"], "expected rates above 0"),
+        *((["--rates", text], "expected rates above 0, ascending") for text in NO_RATES),
         (["--rates", "1", "--plot", "x.jpg"], "expected a name with .svg or .png or .pdf"),
         (["--rates", "1", "--export", "x.parquet"], "expected a name with .csv"),
         (["--rates", "1", "--methods", "highs"], "highs solves models in rounds"),
