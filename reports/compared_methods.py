@@ -150,8 +150,7 @@ def _answer(
     known, best = runs.iloc[0], None
     if pd.notna(known["upper"]):
         all_known = Knowledge("outputs", offline=True)
-        found = MethodTotal(known["upper_by"], "", all_known, int(known["upper"]))
-        best = "best known", found
+        best = "best known", MethodTotal(known["upper_by"], "", all_known, int(known["upper"]))
     return make_answer(
         [
             MethodTotal(label, method, knows, total, no_request_waits(*waiting.loc[label]))

@@ -75,13 +75,9 @@ def _table_text(table: Table) -> str:
     name = keys.index("label")
     while True:
         shown = replace(table, columns=tuple(table.columns[k] for k in kept))
-        text: str = tabulate(
-            [[line[k] for k in kept] for line in cells],
-            headers=shown.headers,
-            tablefmt="simple",
-            colalign=["right" if column.numeric else "left" for column in shown.columns],
-            disable_numparse=True,
-        )
+        lines = [[line[k] for k in kept] for line in cells]
+        sides = ["right" if column.numeric else "left" for column in shown.columns]
+        text: str = tabulate(lines, shown.headers, colalign=sides, disable_numparse=True)
         excess = max(map(len, text.splitlines())) - WIDTH
         if len(kept) <= _LEAST or excess <= 0:
             break

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from tabulate import tabulate
@@ -68,10 +69,8 @@ class Answer:
     few: str = ""
 
     def __str__(self) -> str:
-        cells = tabulate(
-            self.rows(), self.headers, tablefmt="simple", disable_numparse=True,
-            colalign=("left", "left", "right", "right"),
-        )  # fmt: skip
+        sides = ("left", "left", "right", "right")
+        cells = tabulate(self.rows(), self.headers, disable_numparse=True, colalign=sides)
         return f"{cells}\n{''.join(text for text, _ in self.conclusion())}".rstrip()
 
     @property
@@ -228,18 +227,11 @@ def make_answer(
 
 
 def answer_on(
-    instance: Instance,
-    outcomes: Iterable[MethodTotal],
-    bound: int | None,
-    *,
-    covers_kept: bool,
-    few: str = "",
+    instance: Instance, outcomes: Iterable[MethodTotal], bound: int | None, **how: Any
 ) -> Answer | None:
     """Return the answer on one instance; see :func:`make_answer`."""
     n, unit = len(instance), instance.unit
-    return make_answer(
-        outcomes, bound=bound, covers_kept=covers_kept, requests=n, unit=unit, few=few
-    )
+    return make_answer(outcomes, bound=bound, requests=n, unit=unit, **how)
 
 
 def missing_reason(unrun: Sequence[str]) -> str:

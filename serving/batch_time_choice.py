@@ -1,5 +1,7 @@
 """Choices of a run in seconds: its batch time, and the methods that exist in rounds only."""
 
+from collections.abc import Iterable
+
 from formulations.bounds.computed_bound import ComputedBound
 from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError
@@ -13,9 +15,7 @@ from support.usage_errors import UsageError
 
 ENGINES = ("auto", "bound")
 #: Advice for an instance in seconds and a method in rounds.
-_ROUNDS = (
-    "read the trace with --round-seconds S (in the API round_seconds=S) to have rounds of S seconds"
-)
+_ROUNDS = "read the trace with --round-seconds S (API: round_seconds=S) for rounds of S seconds"
 
 
 class TimeUnitError(UsageError, ValueError):
@@ -50,6 +50,13 @@ def describe_limits(model: BatchTime) -> str:
     where = f"on {GPUS[model.gpu].name}" if model.gpu else "on an A100: the batch time names no GPU"
     stated = "as the batch time says, else " if model.running or model.budget else ""
     return f"vllm-v1: {model.engine_limits} unless its text says others ({stated}vLLM's {where})"
+
+
+def describe_simulation(batch_times: Iterable[str], memory: bool) -> str:
+    """Return the line below simulated figures on what is computed (``memory``: M, too), or none."""
+    computed = ["batch time"] * any(each.startswith("computed(") for each in batch_times)
+    parts = " and ".join(computed + ["memory"] * memory)
+    return f"simulated; computed, not measured: {parts} (docs/gpus.md)" if parts else ""
 
 
 def with_limits(wished: BatchTime | None, report: TraceReport | None) -> BatchTime:

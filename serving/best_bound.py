@@ -80,14 +80,14 @@ def best_bound(
 
 
 def bound_runs(store: Store, keys: Collection[str] | None) -> list[str]:
-    """Return the keys of a store's runs that make bounds only, on the instances of other runs."""
-    if keys is None:
-        return []
-    rows = store.select("key", "method", "instance_sha256", "batch_time")
-    own = set(keys)
-    about = {tuple(place) for key, _, *place in rows if key in own}
-    others = [row for row in rows if row[0] not in own and tuple(row[2:]) in about]
-    return [key for key, method, *_ in others if only_bounds(method)]
+    """Return the keys of a store's runs that make bounds only, or better ones than the named."""
+    rows = store.select("key", "method", "lower_bound", "instance_sha256", "batch_time")
+    own, most = set(keys or ()), dict[tuple[str, ...], int]()
+    for key, _, bound, *place in rows:
+        if key in own:
+            most[tuple(place)] = max(bound or 0, most.get(tuple(place), 0))
+    better = [row for row in rows if only_bounds(row[1]) or (row[2] or 0) > most.get(row[3:], 0)]
+    return [key for key, *_, sha, timed in better if key not in own and (sha, timed) in most]
 
 
 def bound_of_run(

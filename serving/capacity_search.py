@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, Context
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,8 @@ def capacity(
             line |= {"share": found[low].share, **found[low].metrics}
         lines.append(line)
         probes = [each for _, each in sorted(found.items())]
-        runs += [name | {"rate": x.rate, "share": x.share} | x.metrics for x in probes]
+        shown = ("rate", "share", "sustained")
+        runs += [name | {each: vars(x)[each] for each in shown} | x.metrics for x in probes]
     return pd.DataFrame(lines), pd.DataFrame(runs)
 
 
@@ -202,7 +204,13 @@ class StabilityRate:
     def __str__(self) -> str:
         seconds = self.memory * self.work / self.held if self.held else 0.0
         rounds = f"({seconds:.4g} s * {self.held:,.0f})"
-        return f"M / (b E[g]) = {self.memory:,} / {rounds} = {self.rate:.4g} a second"
+        return f"M / (b E[g]) = {self.memory:,} / {rounds} = {rounded_up(self.rate)} a second"
+
+
+def rounded_up(rate: float) -> str:
+    """Return a largest rate with four digits, not below it but for the error of a quotient."""
+    upwards = Context(prec=4, rounding=ROUND_CEILING)
+    return f"{float(upwards.create_decimal_from_float(rate * (1 - 1e-9))):.4g}"
 
 
 def ceiling(instance: Instance, batch_time: BatchTime | None) -> float:

@@ -42,19 +42,15 @@ BOUND = "bound"
 _ROUNDING = 1e-9
 
 
-class RatesError(UsageError, ValueError):
-    """Rates cannot be read; the message is one line."""
-
-
 def read_rates(text: str) -> tuple[float, ...]:
-    """Read ascending rates, as ``5,10,20`` requests a second, or raise a RatesError."""
+    """Read ascending rates, as ``5,10,20`` requests a second, or raise a UsageError."""
     try:
         rates = tuple(float(each) for each in text.split(","))
     except ValueError:
         rates = ()
     ascending = all(low < high for low, high in itertools.pairwise(rates))
     if not rates or not ascending or not 0 < rates[0] <= rates[-1] <= 10**9:
-        raise RatesError(f"expected rates above 0, ascending, as in 5,10,20, found {text[:80]!r}")
+        raise UsageError(f"expected rates above 0, ascending, as in 5,10,20, found {text[:80]!r}")
     return rates
 
 
@@ -189,11 +185,7 @@ def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
         None if pd.isna(upper) or pd.isna(lower) or apart else share_left(int(upper), int(lower))
         for upper, lower, apart in zip(rows["tel"], rows["lower"], rows["apart"], strict=True)
     ]
-    table = rows[["rate", "drawn_rate", "n"]].assign(
-        method=rows["name"],
-        seed=rows["seed"],
-        status=rows["status"],
-        batch_time=rows["batch_time"],
+    table = rows[["rate", "drawn_rate", "n", "name", "seed", "status", "batch_time"]].assign(
         tel_s=tel / NANOSECONDS,
         ael_s=tel / n / NANOSECONDS,
         bound_ael_s=rows["lower"] / n / NANOSECONDS,
@@ -201,6 +193,7 @@ def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
         left=pd.Series(shares, rows.index, dtype="Float64"),
         sustained=rows["sustained"],
     )
+    table = table.rename(columns={"name": "method"})
     if slo is not None:
         table["bound_goodput"], rows = rows["most"], rows.assign(goodput=rows["good"])
     table = table.join(rows[[*METRICS, "seconds", "detail"]])

@@ -59,12 +59,8 @@ def steadiness(timeline: Timeline) -> Steadiness:
     grows |= second - first > TOLERANCE * arrived / 2 + chance
     served = float((completions - timeline.begins).mean())
     seconds = (end - begin) / NANOSECONDS
-    return Steadiness(
-        (end - begin) / 2 / served,
-        int(completed.sum()) / seconds,
-        int(timeline.outputs[completed].sum()) / seconds,
-        grows,
-    )
+    done, tokens = int(completed.sum()), int(timeline.outputs[completed].sum())
+    return Steadiness((end - begin) / 2 / served, done / seconds, tokens / seconds, grows)
 
 
 def behind_warm_up(timeline: Timeline) -> Timeline:

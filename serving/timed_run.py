@@ -72,6 +72,5 @@ class TimedRun(FinishedRun):
     def required_schedule(self, wanted: str) -> Schedule:
         """Return the schedule, or raise a ValueError with its use."""
         if self.schedule is None:
-            record = self.record
-            raise ValueError(f"{record.method} on {record.instance}: no schedule {wanted}")
+            raise ValueError(f"{self.method} on {self.record.instance}: no schedule {wanted}")
         return self.schedule

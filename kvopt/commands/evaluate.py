@@ -35,7 +35,7 @@ from kvopt.sweeps.plan import plan
 from kvopt.sweeps.sweep_inputs import InputError, read_inputs
 from reports.report_folder import check_place
 from serving.batch_time import DEFAULT
-from serving.batch_time_choice import read_wish, refuse_silent_default
+from serving.batch_time_choice import describe_simulation, read_wish, refuse_silent_default
 from serving.best_bound import bound_runs
 from serving.commands.deployment_arguments import deploy
 from serving.commands.shared_parts import (
@@ -97,8 +97,9 @@ def main(options: CommandOptions) -> int:
         check_export(options.export)
     for hidden in filter(None, map(describe_hidden, options.inputs)):
         complain(options.program, hidden)
-    deploy(options, options.inputs)
+    memory = deploy(options, options.inputs)
     tasks = _planned(options)
+    options.simulated = describe_simulation((each.batch_time for each in tasks), memory)
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
     lost, tasks = split_unread(tasks)
@@ -242,15 +243,14 @@ def _finish(
     written, complete = _write(tasks, keys, store, options)
     print_on_stderr(_changed(tasks, store))
     if not options.quiet:
-        statuses = Counter(run.status for run in runs)
         rows = [
             ("runs", f"{len(runs)}, of which {now} now"),
-            ("statuses", count_text(statuses) or "none"),
+            ("statuses", count_text(Counter(run.status for run in runs)) or "none"),
             ("seconds", f"{seconds:.1f}"),
             ("store", store.name),
             *(("written", path) for path in written),
         ]
-        print(summary_text(rows))
+        print(summary_text(rows), *filter(None, [options.simulated]), sep="\n")
     wrong = alarms(runs)
     for line in wrong:
         print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)

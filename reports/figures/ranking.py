@@ -14,7 +14,7 @@ MOST = (5, 3, 2, 0)
 _SHOWN = "The best policies of each class, at most {best}, and every ranked custom method."
 _MARKED = "a policy with * keeps the tokens of evicted requests. "
 _UNKNOWN = "Where the lower bounds do not hold for such schedules, the upper end is unknown (?)."
-_COVERED = "The lower bounds hold for such schedules too."
+_COVERED = "Their runs say that the lower bounds hold for such schedules too."
 _GAP = (
     "(TEL − OPT) / TEL, {over}. OPT lies between the best lower bound and the best known TEL: the "
     "bound gives the upper end, the known TEL the lower end."

@@ -9,23 +9,23 @@ from serving.slo import Slo
 
 #: Columns in panels, with their titles.
 _PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
+#: Makes points hollow.
+_BURST = {"color": "w", "mec": figure_parts.INK, "ms": 3.5, "label": "burst", "zorder": 3}
 
 
 def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> figure_parts.Drawing:
     """Return the mean latency over the rate, and right of it goodput, or without an SLO mean TTFT.
 
     The table has rows of ``serving.rate_sweep.rate_sweep``; seeds are averaged, bars show their
-    standard deviation. The shade is beyond every schedule.
+    standard deviation. The shade is beyond every schedule. Bursts are hollow.
     """
     table = table.assign(mean_ttft_s=table["mean_ttft_ms"].astype(float) / 1000)
     groups = table.groupby(["method", "rate"], sort=True)
     means = groups.mean(numeric_only=True).reset_index()
     spreads = groups.std(numeric_only=True).reset_index()
+    bursts = means[groups["sustained"].min().isin([False]).to_numpy()]
     order = means.groupby("method")["ael_s"].mean().sort_values().index.tolist()
     of_method, shown_names = dict(tuple(means.groupby("method"))), figure_parts.with_base(order)
-
-    def spread_of(column: str) -> dict[str, pd.Series]:
-        return {str(name): each[column] for name, each in spreads.groupby("method")}
 
     with figure_parts.drawing(10.2, 4.2) as made:
         left, right = panels = made.figure.subplots(1, 2)
@@ -49,7 +49,10 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> figure_par
                 right.set_ylim(top=top)
         for axes, shown in ((left, "ael_s"), (right, column)):
             curves = {str(name): (each["rate"], each[shown]) for name, each in of_method.items()}
-            figure_parts.draw_curves(axes, curves, shown_names, spread_of(shown))
+            bars = {str(name): each[shown] for name, each in spreads.groupby("method")}
+            figure_parts.draw_curves(axes, curves, shown_names, bars)
+            if len(bursts):
+                axes.plot(bursts["rate"], bursts[shown], "o", **_BURST)
             axes.set(xlabel="rate (requests/s)", xlim=(0, None))
         figure_parts.log_axis(left)
         left.set(title="mean end-to-end latency (s)")
@@ -69,7 +72,7 @@ def _shade(axes: Any, bound: pd.Series, end: float) -> None:
 def pareto_figure(runs: pd.DataFrame, title: str) -> figure_parts.Drawing:
     """Return p99 TTFT and p99 TPOT of ``serving.capacity_search`` runs over the output throughput.
 
-    Further right and lower is better; a rate is a point.
+    Further right and lower is better; a rate is a point, hollow if it is a burst.
     """
     names = list(dict.fromkeys(runs["method"]))
     shown = figure_parts.with_base(names)
@@ -82,6 +85,8 @@ def pareto_figure(runs: pd.DataFrame, title: str) -> figure_parts.Drawing:
             groups = runs.assign(seconds=seconds).groupby("method", sort=False)
             curves = {str(k): (each["output_throughput"], each["seconds"]) for k, each in groups}
             figure_parts.draw_curves(axes, {each: curves[each] for each in names}, shown)
+            if (bursts := runs["sustained"].isin([False])).any():
+                axes.plot(runs["output_throughput"][bursts], seconds[bursts], "o", **_BURST)
             figure_parts.log_axis(axes)
             axes.set(title=name, xlabel="output tokens a second", xlim=(0, None))
         figure_parts.add_legend(made.figure, panels[:1], len(names) - len(shown))

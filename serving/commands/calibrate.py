@@ -12,24 +12,24 @@ from instances.batch_time import BatchTimeError
 from instances.instance_names import find_instance
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import MethodError, read_method
-from serving.batch_time_choice import recorded_engine
+from serving.answer import percent
+from serving.batch_time_choice import describe_limits, recorded_engine
 from serving.calibration import calibrated, simulate
 from serving.metrics import PERCENTILES, latencies, spreads
 from serving.traces.read_trace import read_input
 from serving.traces.trace_arguments import TRACE_OPTIONS, trace_options
 from support.click_command import Command, CommandOptions, argument, option
-from support.usage_errors import UsageError
+from support.usage_errors import UsageError, complain
+
+#: Share by which a fitted mean may be off without a warning.
+_TOLERATED = 0.1
+_BAD = InstanceFileError, InfeasibleInstanceError, MethodError
 
 
 @click.command(
     "kvopt calibrate",
     cls=Command,
-    fails={
-        2: (
-            *(InstanceFileError, InfeasibleInstanceError, MethodError),
-            *(NotApplicableError, EndlessLoopError, BatchTimeError),
-        )
-    },
+    fails={2: (*_BAD, NotApplicableError, EndlessLoopError, BatchTimeError)},
     examples=("requests.jsonl", 'bench.json --memory 41408 --policy "vllm-v1(running=128)"'),
     codes="0 fitted; 2 bad usage or input",
 )
@@ -57,13 +57,20 @@ def main(options: CommandOptions) -> int:
     held_out = np.flatnonzero(~fitted)
     real = spreads(report.measured.take(held_out))
     ours = spreads(latencies(found).take(held_out))
-    rows = []
+    rows, off = [], []
     for name, spread in real.items():
         pairs = [(value or 0.0, ours[name][key] or 0.0) for key, value in spread.items()]
         shown = [f"{value / 1000:.4g}" for value, _ in pairs]
-        rows.append([name.upper(), *shown, *(f"{100 * (b / a - 1):+.1f} %" for a, b in pairs if a)])
+        errors = [b / a - 1 for a, b in pairs if a]
+        rows.append([name.upper(), *shown, *map(percent, errors)])
+        if name != "ttft" and abs(errors[0]) > _TOLERATED:
+            off.append(f"mean {name.upper()} {percent(errors[0])}")
     print(f'--policy      "{method}"\n--batch-time  "{batch_time}"\n')
     print(f"{len(held_out)} requests that were not fitted: seconds, and simulated / measured - 1")
     columns = ["mean", *(f"p{each}" for each in PERCENTILES)]
     print(plain_table(["", *columns, *columns], rows))
+    if off:
+        took = f"--policy must name the engine's limits, {method} had these: "
+        took += f"{describe_limits(batch_time)}; see docs/measured.md"
+        complain(options.program, f"the fit is off, {', '.join(off)}: {took}")
     return 0

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Hashable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -15,8 +15,7 @@ from kvopt.methods.grammar import read_methods
 from kvopt.methods.method_names import only_bounds
 from kvopt.store.row_files import frame_csv
 from serving.bounds.loads import not_covered
-from serving.capacity_search import Probe, capacity, stability_rate
-from serving.commands.deployment_arguments import deploy
+from serving.capacity_search import Probe, capacity, rounded_up, stability_rate
 from serving.commands.shared_parts import (
     cell,
     deployment,
@@ -28,9 +27,6 @@ from serving.commands.shared_parts import (
 from serving.commands.workload_arguments import CAPACITY
 from support.click_command import CommandOptions
 from support.usage_errors import UsageError
-
-if TYPE_CHECKING:
-    from reports.figures.figure_parts import Drawing
 
 _RATES = {"throughput": "req/s", "goodput": "good/s", "output_throughput": "tokens/s"}
 _SHOWN = {name: (title, 1.0) for name, title in _RATES.items()}
@@ -52,30 +48,24 @@ for _each in ("ttft", "tpot", "e2el"):
 def main(options: CommandOptions) -> int:
     """Find the largest sustained rate at which most requests keep an objective.
 
-    The requests of INPUT, a trace, a family or an instance, arrive again and again, three times at
-    least: warm-up and two halves.  A rate counts if throughput follows it in the halves and the
+    The requests of INPUT (trace, family, instance) arrive three times at least, at drawn times
+    (Poisson): warm-up and two halves.  A rate counts if throughput follows it in the halves and the
     backlog does not grow from one to the other; else it is a burst.  Runs are stored.
     """
-    deploy(options, [options.input])
     methods = [each for each in read_methods((options.methods,)) if not only_bounds(each.text)]
     if not methods:
         raise UsageError(f"--methods: expected one that makes schedules, found {options.methods}")
-    instance, wishes = prepared(options, methods, "kvopt capacity says", (".csv", ".json"))
-    try:
-        table, runs = capacity(
-            *(instance, methods, wishes, options.slo),
-            share=options.share,
-            precision=options.precision,
-            arrival_seed=options.arrivals,
-            jobs=options.jobs,
-            store=store_of(options),
-            listen=(lambda *_: None) if options.quiet else _tell,
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    batch_time = wishes.batch_time
-    assert batch_time is not None
-    stability = stability_rate(instance, batch_time)
+    instance, wishes, model = prepared(options, methods, "kvopt capacity says", (".csv", ".json"))
+    table, runs = capacity(
+        *(instance, methods, wishes, options.slo),
+        share=options.share,
+        precision=options.precision,
+        arrival_seed=options.arrivals,
+        jobs=options.jobs,
+        store=store_of(options),
+        listen=(lambda *_: None) if options.quiet else _tell,
+    )
+    stability = stability_rate(instance, model)
     table.insert(3, "stability_rate", stability.rate)
     print(_table_text(table))
     for line in table[table["capacity"].eq(0)].to_dict("records"):
@@ -85,7 +75,7 @@ def main(options: CommandOptions) -> int:
         print(f"{100 * options.share:g} % of the requests keep {options.slo}; rates: requests/s")
         error = f"known to {100 * stability.error:.0f} % while requests stay as these"
         known = error if math.isfinite(stability.error) else "of one request, so without an error"
-        most = "" if not_covered(instance, batch_time) else "; no scheduler sustains more"
+        most = "" if not_covered(instance, model) else "; no scheduler sustains more"
         print(f"stability rate {stability}, {known}{most} (docs/rates.md)")
 
     def export() -> str:
@@ -94,10 +84,8 @@ def main(options: CommandOptions) -> int:
         # JSON has no infinity.
         return table.replace(math.inf, math.nan).to_json(orient="records", indent=1) + "\n"
 
-    def draw() -> Drawing:
-        from reports.figures.rate_figures import pareto_figure  # loads seaborn: seconds
-
-        return pareto_figure(runs, deployment(instance, wishes))
+    def draw(figures: Any) -> Any:
+        return figures.pareto_figure(runs, deployment(instance, model))
 
     return write_results(options, export, draw, failed=not table["capacity"].gt(0).all())
 
@@ -127,10 +115,10 @@ def _table_text(table: pd.DataFrame) -> str:
     lines = []
     for line in table.to_dict("records"):
         figures = [cell(line.get(name), factor) for name, (_, factor) in _SHOWN.items()]
-        rates = (line[name] for name in ("capacity", "not_kept", "stability_rate"))
-        rate, above, stable = (f"{float(each):.4g}" for each in rates)
+        rate, above = (f"{float(line[name]):.4g}" for name in ("capacity", "not_kept"))
         above += " burst" if line["burst"] else ""
         kept = cell(line.get("share"), 100.0, 1)
+        stable = rounded_up(line["stability_rate"])
         lines.append([line["method"], rate, above, stable, kept, *figures])
     titles = [title for title, _ in _SHOWN.values()]
     return plain_table(["method", "rate", "not kept", "stability", "kept %", *titles], lines)

@@ -51,15 +51,15 @@ def named_deployment(options: CommandOptions) -> Deployment | None:
         raise UsageError(str(error)) from None
 
 
-def deploy(options: CommandOptions, inputs: Iterable[str | Path]) -> None:
+def deploy(options: CommandOptions, inputs: Iterable[str | Path]) -> bool:
     """Take memory and batch time from the model and its GPUs, unless they are given.
 
     The memory of an instance file stays.  A batch time that names no GPU gets these, for the limits
-    of vLLM's scheduler.
+    of vLLM's scheduler.  Return True if the memory is taken.
     """
     found = named_deployment(options)
     if found is None:
-        return
+        return False
     own = read_wish(options.batch_time)
     if own is None:
         options.batch_time = found.batch_time
@@ -67,8 +67,9 @@ def deploy(options: CommandOptions, inputs: Iterable[str | Path]) -> None:
         text, closed, behind = options.batch_time.rpartition(")")
         name, *limits = re.split(r"\s+with\s+", behind, maxsplit=1, flags=re.IGNORECASE)
         options.batch_time = " with ".join([f"{text}{closed}{name} on {found.gpu}", *limits])
-    if options.trace_memory is None and any(map(is_trace, inputs)):
+    if taken := options.trace_memory is None and any(map(is_trace, inputs)):
         options.trace_memory = found.served.memory.tokens
+    return taken
 
 
 def chosen_batch_time(

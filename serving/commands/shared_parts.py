@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from instances import InfeasibleInstanceError, Instance, InstanceFileError
+from instances import InfeasibleInstanceError, Instance
 from instances.batch_time import BatchTime
 from instances.families import families
 from instances.generate import draw_family, name_parameters
@@ -28,10 +28,12 @@ from serving.batch_time import DEFAULT
 from serving.batch_time_choice import (
     describe_batch_time,
     describe_limits,
+    describe_simulation,
     read_wish,
     refuse_silent_default,
     with_limits,
 )
+from serving.commands.deployment_arguments import deploy
 from serving.traces import TraceReport
 from serving.traces.read_trace import read_input
 from serving.traces.trace_arguments import trace_options
@@ -49,7 +51,7 @@ from support.output_checks import (
 from support.usage_errors import UsageError, complain
 
 if TYPE_CHECKING:
-    from reports.figures.figure_parts import Drawing
+    pass
 
 #: The line after Ctrl-C of a command with stored runs.
 RESUMES = "interrupted; what was finished is stored, the same command resumes"
@@ -59,7 +61,7 @@ over_rates = partial(
     click.command,
     cls=Command,
     fails={
-        EXIT_BAD_INPUT: (OutputError, MethodError, InstanceFileError, InfeasibleInstanceError),
+        EXIT_BAD_INPUT: (OutputError, MethodError, ValueError, InfeasibleInstanceError),
         EXIT_STORE: (StoreError,),
     },
     interrupted=RESUMES,
@@ -68,19 +70,20 @@ over_rates = partial(
 
 def prepared(
     options: CommandOptions, methods: Iterable[Method], who: str, exports: Sequence[str]
-) -> tuple[Instance, Wishes]:
-    """Return requests and wishes, or refuse them before any run; ``who`` sets the arrivals."""
+) -> tuple[Instance, Wishes, BatchTime]:
+    """Return requests, wishes, batch time, or refuse them before any run; ``who`` sets arrivals."""
     suffixes = {"export": exports, "plot": PICTURES}
+    memory = deploy(options, [options.input])
     wishes = read_wishes(options)
     refuse_suffixes(options, suffixes)
     instance, report = _workload(options, wishes.batch_time, who)
     check_beside_store(options, *suffixes)
     model = with_limits(wishes.batch_time, report)
     if not options.quiet:
-        timed = [(model, instance.memory)]
-        print_on_stderr(batch_time_lines(timed, default=wishes.batch_time is None))
+        print_on_stderr(batch_time_lines([(model, instance.memory)], wishes.batch_time is None))
     tell_unread(options, methods, wishes)
-    return instance, replace(wishes, batch_time=model)
+    options.simulated = describe_simulation([model.name], memory)
+    return instance, replace(wishes, batch_time=model), model
 
 
 def read_wishes(options: CommandOptions, **more: Any) -> Wishes:
@@ -139,11 +142,10 @@ def store_of(options: CommandOptions, *, readonly: bool = False) -> str:
     return str(DEFAULT_STORE)
 
 
-def deployment(instance: Instance, wishes: Wishes) -> str:
+def deployment(instance: Instance, model: BatchTime) -> str:
     """Return the title of a picture: the trace, and the model on its GPUs or the batch time."""
-    model = wishes.batch_time
-    assert model is not None
-    return f"{instance.name}: {model.served or model.name}, M = {instance.memory:,} tokens"
+    served = f"{model.served or model.name}, M = {instance.memory:,} tokens"
+    return f"{instance.name}, simulated: {served}"
 
 
 def cell(value: float | None, factor: float = 1.0, digits: int = 3) -> str:
@@ -152,15 +154,24 @@ def cell(value: float | None, factor: float = 1.0, digits: int = 3) -> str:
 
 
 def write_results(
-    options: CommandOptions, export: Callable[[], str], draw: Callable[[], Drawing], failed: bool
+    options: CommandOptions, export: Callable[[], str], draw: Callable[[Any], Any], failed: bool
 ) -> int:
-    """Write the table and the picture that options name; return the exit code."""
+    """Print the closing lines, write table and picture (``draw`` gets the module of figures)."""
+
+    def write_picture() -> None:
+        from reports.figures import rate_figures  # loads seaborn: seconds
+
+        kind = Path(options.plot).suffix.lower().removeprefix(".")
+        write_bytes(options.plot, draw(rate_figures).image(kind))
+
+    if not options.quiet:
+        print(f"arrivals are drawn (Poisson, seed {options.arrivals})")
+        print(options.simulated, end="\n" * bool(options.simulated))
     writers: dict[str, Callable[[], object]] = {}
     if options.export is not None:
         writers[f"--export {options.export}"] = lambda: write_text(options.export, export())
     if options.plot is not None:
-        kind = Path(options.plot).suffix.lower().removeprefix(".")
-        writers[f"--plot {options.plot}"] = lambda: write_bytes(options.plot, draw().image(kind))
+        writers[f"--plot {options.plot}"] = write_picture
     written = write_outputs(options.program, writers)
     return (EXIT_FAILED if failed else EXIT_OK) if written else EXIT_BAD_INPUT
 

@@ -67,11 +67,11 @@ def nanoseconds(value: Any, unit: int) -> int | None:
 
 @dataclass(frozen=True)
 class NumericTimeReader:
-    """Times as numbers of a unit, 0 or more; ``fractions`` ends the refusal of a fraction."""
+    """Times as numbers of a unit, 0 or more; with ``larger``, the hint on a larger unit, whole."""
 
     name: str
     nanoseconds: int
-    fractions: str = ""
+    larger: str = ""
 
     def read(self, values: Sequence[Any], refuse: Refuse) -> Sequence[int]:
         """Return nanoseconds, or refuse the first value that is no time of the unit."""
@@ -84,8 +84,10 @@ class NumericTimeReader:
                 refuse(len(found), f"{self.name} from 0 to {largest:,}")
             if time is None:
                 refuse(len(found), f"a number of {self.name}")
-            if self.fractions and time % self.nanoseconds:
-                refuse(len(found), f"whole {self.name} ({self.fractions})")
+            if self.larger and time % self.nanoseconds:
+                numbers = [number for each in values if (number := exact(each))]
+                dense = max(numbers) - min(numbers) < 10 * len(values)
+                refuse(len(found), f"whole {self.name}{self.larger * dense}")
             found.append(time)
         return found
 

@@ -118,7 +118,7 @@ def _counted(exchange: Exchange | None, count: TokenCount) -> tuple[Any, Any, Sk
     """Return tokens of prompt and answer, numbers as they are, and the reason for skipping."""
     if exchange is None:
         return 0, 0, SkipReason.NO_ANSWER
-    reason, tokens = SkipReason.NONE, []
+    reason, tokens = SkipReason.NO_LENGTH if None in exchange else SkipReason.NONE, []
     for text in exchange:
         tokens.append(count(text) if isinstance(text, str) else text)
         if isinstance(text, str) and tokens[-1] is None:

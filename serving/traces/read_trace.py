@@ -31,8 +31,8 @@ from support.progress import count_progress
 MOST_REQUESTS = 10**7
 #: Suffixes that no instance file has.
 _SUFFIXES = (".csv", ".jsonl", ".gz")
-#: The format that a message proposes for a custom trace.
-_PLAINEST = "vidur"
+#: The formats that a message proposes for a custom trace, and their unit of arrivals.
+_PLAINEST = {"columns": ("vidur", "seconds"), "keys": ("mooncake", "whole milliseconds")}
 _SEPARATED = re.compile(r"[;\t|]")
 
 
@@ -147,10 +147,11 @@ def _unknown(head: str) -> str:
         return f"expected commas as separator, found {printable(line, 120)}"
     kind, names = ("columns", columns) if columns else ("keys", list(first_object(head)[0]))
     found = printable(", ".join(names) or line, 120)
-    plain = ",".join(formats()[_PLAINEST].reader.expects)
+    name, unit = _PLAINEST[kind]
+    plain = ",".join(formats()[name].reader.expects)
     return (
         f"expected the {kind} of a format of kvopt convert --list (--format NAME), found {found}; "
-        f"or rename yours to {plain} (arrival in seconds, prompt and output in tokens)"
+        f"or rename yours to {plain} (arrival in {unit}, prompt and output in tokens)"
     )
 
 

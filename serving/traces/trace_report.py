@@ -44,6 +44,7 @@ class SkipReason(IntEnum):
     NOT_COUNTED = 8, "the tokenizer fails on a text"
     NO_TIMES = 9, "its tokens have no times in order"
     WARM_UP = 10, "it was sent to warm up"
+    NO_LENGTH = 11, "output_tokens is missing"
 
 
 @dataclass(frozen=True)

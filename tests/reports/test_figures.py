@@ -68,10 +68,12 @@ def test_who_is_drawn_in_grey() -> None:
         for k in range(12)
         for rate in (1.0, 2.0)
     ]
-    runs = pd.DataFrame(table).assign(p99_tpot_ms=50.0)
+    runs = pd.DataFrame(table).assign(p99_tpot_ms=50.0, sustained=True)
     svgs = [pareto_figure(each, "").svg for each in (runs, runs[:20])]
     drawn = [svg.count("stroke-opacity: 0.16") for svg in svgs]
     assert drawn == [4, 0]
+    hollow = pareto_figure(runs.assign(sustained=runs["rate"] < 2), "").figure.axes[0].get_lines()
+    assert (hollow[-2].get_label(), len(hollow[-2].get_xdata())) == ("burst", 12)
     last = with_base([*(f"p{k}" for k in range(11)), "vllm-v1"])
     assert last == ["vllm-v1", *(f"p{k}" for k in range(9))]
 

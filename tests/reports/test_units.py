@@ -109,7 +109,10 @@ def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | ReportF
 def test_the_note_on_kept_tokens_is_of_its_unit() -> None:
     """In seconds the bounds hold for what keeps tokens, so no upper end is unknown."""
     timed = _store(FAST, 5)
-    for runs, told in ((ROUNDS, "end is unknown (?)"), (timed, "hold for such schedules too")):
+    for runs, told in (
+        (ROUNDS, "end is unknown (?)"),
+        (timed, "Their runs say that the lower"),
+    ):
         (unit,) = units_of(*runs)
         assert told in ranking_table(unit.boards).notes[1]
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from instances import Instance, Request
 from instances.batch_time import (
     Batch,
     BatchTime,
@@ -21,6 +20,7 @@ from instances.batch_time import (
 from serving.batch_time import batch_times, read_batch_time
 from serving.deployments import engine_limits
 from support.project_root import ROOT
+from tests.oracles.draws import instance_of
 
 LLAMA = "llama2-70b-2xa100"
 
@@ -265,14 +265,10 @@ def test_limits_of_the_engine_stand_behind(tmp_path: Path) -> None:
             read_batch_time(f"unit with {text}")
 
 
-def _instance(arrivals: list[float], unit: str = "second") -> Instance:
-    requests = tuple(Request(i, arrival, 1, 1) for i, arrival in enumerate(arrivals))
-    return Instance("drawn", 10, requests, time_unit=unit)  # type: ignore[arg-type]
-
-
 def test_arrivals_in_seconds_become_integers_once() -> None:
     """Arrivals are rounded to nanoseconds, half to even, and integers stay exact."""
-    instance = _instance([0, 3, 0.1, 1.5e-9, 2.5e-9, 1_700_000_000])
+    times = [0, 3, 0.1, 1.5e-9, 2.5e-9, 1_700_000_000]
+    instance = instance_of(10, *((each, 1, 1) for each in times), time_unit="second")
     assert instance.arrival_times.tolist() == [0, 3 * 10**9, 10**8, 2, 2, 17 * 10**17]
     assert instance.arrival_times.dtype == np.int64
 
@@ -280,6 +276,6 @@ def test_arrivals_in_seconds_become_integers_once() -> None:
 def test_arrivals_that_have_no_nanoseconds_are_refused() -> None:
     """Rounds have no length, and times beyond 64 bits no number."""
     with pytest.raises(ValueError, match="in rounds, not in seconds"):
-        _ = _instance([0], "round").arrival_times
+        _ = instance_of(10, (0, 1, 1)).arrival_times
     with pytest.raises(ValueError, match="request id 1 arrives at 100000000000"):
-        _ = _instance([0, 1e11]).arrival_times
+        _ = instance_of(10, (0, 1, 1), (1e11, 1, 1), time_unit="second").arrival_times

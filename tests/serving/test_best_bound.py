@@ -38,9 +38,10 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bounded() -> FinishedRun:
-    """A run of ``bound`` on TIGHT, put into the default store."""
-    found = execute(task_of(TIGHT, "bound", time_limit=1.0, batch_time=DEFAULT))
+def bounded(request: pytest.FixtureRequest) -> FinishedRun:
+    """A run on TIGHT, of ``bound`` unless another is named, put into the default store."""
+    method = getattr(request, "param", "bound")
+    found = execute(task_of(TIGHT, method, time_limit=1.0, batch_time=DEFAULT))
     assert found.record.lower_bound is not None
     DEFAULT_STORE.parent.mkdir()
     store_runs(DEFAULT_STORE, found)
@@ -97,6 +98,7 @@ def test_a_bound_is_computed_here_and_no_store_is_written(
 
 
 @pytest.mark.slow("walks")
+@pytest.mark.parametrize("bounded", ["bound", "auto"], indirect=True)
 def test_a_report_has_the_bound_of_the_store(bounded: FinishedRun, tmp_path: Path) -> None:
     """That of another command on the same instance and batch time, not that on another."""
     bound, batch_time = bounded.record.lower_bound, f"--batch-time={DEFAULT}"

@@ -61,8 +61,9 @@ def told(out: str) -> tuple[BatchTime, dict[str, list[float]]]:
 def test_the_true_numbers_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Limits and memory are those of the file; what was not fitted is predicted."""
     assert main([str(measured(tmp_path, drawn(120)))]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
     assert out.startswith(f'--policy      "{POLICY}"\n')
+    assert "the fit is off" not in err
     assert "60 requests that were not fitted" in out
     found, errors = told(out)
     made = parse_batch_time(BATCH_TIME)
@@ -75,8 +76,12 @@ def test_the_true_numbers_are_found(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_the_error_is_of_other_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where every second one took twice as long as its rounds, so is the error."""
     assert main([str(measured(tmp_path, drawn(120), scale=2.0))]) == 0
-    _, errors = told(capsys.readouterr().out)
+    shown = capsys.readouterr()
+    _, errors = told(shown.out)
     assert errors["TPOT"][0] == pytest.approx(-50, abs=1)
+    *_, line = shown.err.splitlines()
+    assert f"the fit is off, mean TPOT {errors['TPOT'][0]} %, mean E2EL -" in line
+    assert f"{POLICY} had these: " in line
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from serving.bounds.goodput import goodput_bound
 from serving.capacity_search import ceiling
 from serving.commands.rates_command import main as rates
 from serving.commands.rates_command import table_text
-from serving.rate_sweep import RatesError, rate_sweep, read_rates
+from serving.rate_sweep import rate_sweep
 from serving.slo import read_slo
 from serving.traces import TraceOptions
 from serving.traces.read_trace import read_trace
@@ -33,6 +33,7 @@ from tests.serving.traces.cases import BY_NAME
 VIDUR = BY_NAME["vidur.csv"].path
 SIX = Instance("six", 12, tuple(Request(i, 0, 2, 1 + i % 3) for i in range(6)), family="hand")
 BATCH = "affine(base=100,token=10)"
+NO_RATES = ("", "x", "1,,2", "0,1", "2,1", "1,1", "nan", "inf", "-1")
 WISHES = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
 
 
@@ -92,9 +93,9 @@ def test_a_sweep_is_resumed(six: Path, tmp_path: Path, capsys: pytest.CaptureFix
     again = capsys.readouterr().out
     with closing(Store(tmp_path / "runs.sqlite")) as store:
         assert store.rows()["finished_utc"].tolist() == stored
-    # Below it stand the sources of two bounds, what they cover, and the objective.
-    assert again.splitlines() == first.splitlines()[-9:-4]
-    assert first.endswith("a second that keep e2el:400ms\n")
+    # Below it stand the sources of two bounds, what they cover, the objective, the arrivals.
+    assert again.splitlines() == first.splitlines()[-10:-5]
+    assert first.endswith("a second that keep e2el:400ms\narrivals are drawn (Poisson, seed 0)\n")
     assert again.split()[:3] == ["rate", "method", "E2EL"]
     assert len(again.splitlines()) == 5
 
@@ -115,6 +116,9 @@ def test_a_burst_is_called_one(tmp_path: Path) -> None:
     drawn = [f"{rate * 89 / last:.3f}" for rate in (0.5, 12.0, 50.0)]
     assert shown["drawn/s"].tolist() == drawn
     assert [float(each) < 100 for each in shown["kept %"]] == [False, True, True]
+    # Bounds are rounded outwards.
+    told = table_text(table.assign(bound_ael_s=3.88077, bound_goodput=1.0002))
+    assert {"3.880", "1.001"} < {*told.split()}
 
 
 def test_the_figure_has_a_title_and_bars_over_seeds() -> None:
@@ -123,7 +127,9 @@ def test_the_figure_has_a_title_and_bars_over_seeds() -> None:
         {"method": "a-max", "rate": 2.0, "ael_s": value, "bound_ael_s": 0.5, "mean_ttft_ms": value}
         for value in (1.0, 3.0)
     ]
-    figure = rates_figure(pd.DataFrame(lines), None, "conv: Llama-3.1-8B on 1 H100").figure
+    table = pd.DataFrame(lines).assign(sustained=[False, True])
+    figure = rates_figure(table, None, "conv: Llama-3.1-8B on 1 H100").figure
+    assert "burst" in [each.get_label() for each in figure.axes[1].get_lines()]
     assert figure.get_suptitle() == "conv: Llama-3.1-8B on 1 H100"
     (bar,) = [each for each in figure.axes[0].collections if isinstance(each, LineCollection)]
     ends = bar.get_segments()[0][:, 1]
@@ -148,16 +154,10 @@ def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.M
     assert plain["goodput"].tolist() == plain["request_throughput"].tolist()
 
 
-@pytest.mark.parametrize("text", ["", "x", "1,,2", "0,1", "2,1", "1,1", "nan", "inf", "-1"])
-def test_what_are_no_rates(text: str) -> None:
-    with pytest.raises(RatesError, match=r"^expected rates above 0, ascending"):
-        read_rates(text)
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--rates", "2,1"], "expected rates above 0"),
+        *((["--rates", text], "expected rates above 0, ascending") for text in NO_RATES),
         (["--rates", "1", "--plot", "x.jpg"], "expected a name with .svg or .png or .pdf"),
         (["--rates", "1", "--export", "x.parquet"], "expected a name with .csv"),
         (["--rates", "1", "--methods", "highs"], "highs solves models in rounds"),

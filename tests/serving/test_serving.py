@@ -287,6 +287,10 @@ def test_a_suite_s_traces_are_told(tmp_path: Path, capsys: pytest.CaptureFixture
         assert capsys.readouterr().err.count(told) == expected
     assert evaluate([str(suite), *store]) == 0
     assert "2 rows read, 2 requests kept" in capsys.readouterr().err
+    asked = [str(tmp_path / "bench.json"), "--methods", "svf", *store, "--gpu", "h100-80"]
+    assert evaluate([*asked, "--model", "llama3-8b"]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last == "simulated; computed, not measured: batch time and memory (docs/gpus.md)"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

@@ -93,8 +93,7 @@ def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
     """At 0.1 a second each waits for a round at most; at fifty a second, for two seats."""
     wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
     methods = [read_method("vllm-v1(block=1,running=2)"), read_method("svf")]
-    swept = rate_sweep(FIVE, (0.1, 50.0), methods, wishes, store=tmp_path / "runs.sqlite")
-    answers = swept.answers
+    answers = rate_sweep(FIVE, (0.1, 50.0), methods, wishes, store=tmp_path / "r.sqlite").answers
     base = "vllm-v1(block=1,running=2) *"
     rows = [("none", base, "0.363 s", ""), ("lengths", "svf", "0.345 s", "4.9 %")]
     assert answers[0.1].rows() == rows

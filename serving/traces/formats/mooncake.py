@@ -15,7 +15,7 @@ READER = RecordReader(
     prompt="input_length",
     output="output_length",
     time="timestamp",
-    unit=replace(MILLISECONDS, fractions="of seconds, as Bailian's are, with --format bailian"),
+    unit=replace(MILLISECONDS, larger=" (of seconds, as Bailian's are, with --format bailian)"),
     without=("chat_id", "parent_chat_id"),
     prefix="hash_ids",
     block=512,

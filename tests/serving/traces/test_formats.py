@@ -97,6 +97,7 @@ def test_keys_are_looked_for_at_the_top(text: str, form: str, tmp_path: Path) ->
     ("text", "told"),
     [
         ('{"version": 1, "experiments": [{"requests": []}]}', "(--format NAME), found version, "),
+        ('{"t": 0}', "rename yours to timestamp,input_length,output_length (arrival in whole mill"),
         ("a;b\n1;2\n", "row 1: expected commas as separator, found a;b"),
         ("a,b\n1,2\n", "columns of a format of kvopt convert --list (--format NAME), found a, b"),
     ],

@@ -246,27 +246,18 @@ def test_rows_that_leave_nothing(tmp_path: Path) -> None:
         ({"round_seconds": -1.0}, "round_seconds: Input should be greater"),
         ({"arrival_seed": 3}, "arrival_seed: goes with a rate, found none"),
         ({"formt": "azure"}, "field formt: unknown key"),
+        ({}, "a trace states no memory"),
+        ({"memory": 9, "format": "azur"}, "unknown format 'azur'; did you mean azure"),
+        ({"memory": 99, "tokenizer": "x"}, "tokenizer: goes with text, lengths states"),
+        ({"memory": 99, "window": (0, 1)}, "has no arrivals"),
+        ({"memory": 99, "round_seconds": 1.0}, "round_seconds: goes with arrivals"),
+        ({"memory": 99, "run": 1}, "run: goes with files of several runs, lengths has none"),
     ],
 )
-def test_options_out_of_range(options: dict[str, object], expected: str) -> None:
-    """Refused by their names before anything is read."""
+def test_options_that_do_not_fit(options: dict[str, object], expected: str) -> None:
+    """Out of range they are refused by their names before anything is read."""
     with pytest.raises(TraceOptionError, match=expected):
-        TraceOptions.of(options)
-
-
-@pytest.mark.parametrize(
-    ("file", "options", "expected"),
-    [
-        ("vidur.csv", {}, "a trace states no memory"),
-        ("vidur.csv", {"memory": 9, "format": "azur"}, "unknown format 'azur'; did you mean azure"),
-        ("vidur.csv", {"memory": 99, "tokenizer": "x"}, "tokenizer: goes with text, vidur states"),
-        ("lengths.csv", {"memory": 99, "window": (0, 1)}, "has no arrivals"),
-        ("lengths.csv", {"memory": 99, "round_seconds": 1.0}, "round_seconds: goes with arrivals"),
-    ],
-)
-def test_options_that_do_not_fit(file: str, options: dict[str, object], expected: str) -> None:
-    with pytest.raises(TraceOptionError, match=expected):
-        read_trace(BY_NAME[file].path, TraceOptions.of(options))
+        read_trace(BY_NAME["lengths.csv"].path, TraceOptions.of(options))
 
 
 @pytest.mark.parametrize("year", ["0001", "1969", "2262", "9999"])

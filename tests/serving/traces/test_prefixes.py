@@ -62,7 +62,7 @@ def test_what_is_no_list_of_ids_shares_nothing(ids: Any) -> None:
 
 
 def test_seconds_are_not_read_as_milliseconds(tmp_path: Path) -> None:
-    """A fraction of Mooncake's milliseconds is refused, with what it may be; so it is read then."""
+    """Fractions are refused, with what they may be; gaps of 10 ms and more look like no seconds."""
     text = BY_NAME["bailian.jsonl"].text.replace('"chat_id"', '"id"')
     path = tmp_path / "anonymous.jsonl"
     path.write_text(text.replace('"parent_chat_id"', '"parent"'))
@@ -71,3 +71,8 @@ def test_seconds_are_not_read_as_milliseconds(tmp_path: Path) -> None:
         read_trace(path, TraceOptions(memory=100))
     instance, _ = read_trace(path, TraceOptions(memory=100, format="bailian"))
     assert [each.arrival for each in instance.requests] == [0, 2.864, 7.75]
+    path.write_text(path.read_text().replace("1.25,", "1027.25,"))
+    with pytest.raises(
+        TraceError, match=r"timestamp: expected whole milliseconds, found 1027\.25$"
+    ):
+        read_trace(path, TraceOptions(memory=100))

@@ -13,8 +13,6 @@ from kvopt.commands.solve import main as solve
 from serving.traces import TraceError, TraceOptions
 from serving.traces.convert import main as convert
 from serving.traces.read_trace import read_trace
-from serving.traces.trace_options import TraceOptionError
-from tests.serving.traces.cases import BY_NAME
 
 #: In the order of ``vllm/benchmarks/serve.py``: settings, totals, lists, spreads.
 SETTINGS: dict[str, Any] = {
@@ -70,10 +68,12 @@ def test_rows_are_sorted_by_their_start(tmp_path: Path) -> None:
 
 
 def test_no_latencies_of_another_load(tmp_path: Path) -> None:
-    """Arrivals that are drawn anew are none that anything was measured at; a limit is of them."""
+    """Drawn arrivals are none that anything was measured at; without streaming all TTFT are 0."""
     path = written(tmp_path, DETAILED)
     assert read(path, rate=2.0)[1].measured is None
     assert len(read(path, limit=2)[1].measured) == 2
+    whole = DETAILED | {"ttfts": [0.0] * 4, "itls": [[]] * 4}
+    assert read(written(tmp_path, whole))[1].measured is None
 
 
 @pytest.mark.parametrize("lacking", [("start_times",), ("start_times", "ttfts")])
@@ -100,12 +100,6 @@ def test_no_starts_are_told_by_quiet_commands(
     assert read(written(tmp_path, DETAILED))[1].warning == ""
 
 
-def test_nothing_that_was_streamed(tmp_path: Path) -> None:
-    """An endpoint that does not stream has no TTFT: all are 0."""
-    whole = DETAILED | {"ttfts": [0.0] * 4, "itls": [[]] * 4}
-    assert read(written(tmp_path, whole))[1].measured is None
-
-
 @pytest.mark.parametrize("between", ["\n", "", "\n\n"])
 def test_one_of_several_runs(tmp_path: Path, between: str) -> None:
     """--append-result writes one object after the other; several are listed and one is chosen."""
@@ -120,11 +114,6 @@ def test_one_of_several_runs(tmp_path: Path, between: str) -> None:
     assert [each.prompt for each in read(path, run=2)[0].requests] == [1, 4, 3]
     with pytest.raises(TraceError, match="expected run 3, found 2: 1 "):
         read(path, run=3)
-
-
-def test_a_run_of_a_format_that_has_none() -> None:
-    with pytest.raises(TraceOptionError, match="run: goes with files of several runs, vidur has"):
-        read(BY_NAME["vidur.csv"].path, run=1)
 
 
 @pytest.mark.parametrize(
