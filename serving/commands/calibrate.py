@@ -63,7 +63,7 @@ def main(options: CommandOptions) -> int:
         shown = [f"{value / 1000:.4g}" for value, _ in pairs]
         errors = [b / a - 1 for a, b in pairs if a]
         rows.append([name.upper(), *shown, *map(percent, errors)])
-        if name != "ttft" and abs(errors[0]) > _TOLERATED:
+        if name != "ttft" and errors and abs(errors[0]) > _TOLERATED:
             off.append(f"mean {name.upper()} {percent(errors[0])}")
     print(f'--policy      "{method}"\n--batch-time  "{batch_time}"\n')
     print(f"{len(held_out)} requests that were not fitted: seconds, and simulated / measured - 1")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -49,9 +49,6 @@ from support.output_checks import (
     written_paths,
 )
 from support.usage_errors import UsageError, complain
-
-if TYPE_CHECKING:
-    pass
 
 #: The line after Ctrl-C of a command with stored runs.
 RESUMES = "interrupted; what was finished is stored, the same command resumes"

@@ -73,7 +73,7 @@ def test_who_is_drawn_in_grey() -> None:
     drawn = [svg.count("stroke-opacity: 0.16") for svg in svgs]
     assert drawn == [4, 0]
     hollow = pareto_figure(runs.assign(sustained=runs["rate"] < 2), "").figure.axes[0].get_lines()
-    assert (hollow[-2].get_label(), len(hollow[-2].get_xdata())) == ("burst", 12)
+    assert (hollow[-2].get_label(), len(hollow[-2].get_path().vertices)) == ("burst", 12)
     last = with_base([*(f"p{k}" for k in range(11)), "vllm-v1"])
     assert last == ["vllm-v1", *(f"p{k}" for k in range(9))]
 
