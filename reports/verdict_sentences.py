@@ -92,7 +92,7 @@ def _describe(unit: Unit) -> Iterator[Sentence]:
             yield Sentence((f"No {kind} was run.",))
     for board in unit.boards:
         yield from _place_own(board)
-    yield _describe_worst(lines)
+    yield _describe_worst(lines, " outside adversarial instances" * (not unit.adversarial.empty))
 
 
 def _describe_board(board: Board) -> Sentence:
@@ -115,8 +115,8 @@ def _place_own(board: Board) -> Iterator[Sentence]:
         yield Sentence((*_names(line), rank, _gap_clause(line), f" ({board.over})."))
 
 
-def _describe_worst(lines: pd.DataFrame) -> Sentence:
-    """Return the worst ratio of all policies, and the policies without a schedule."""
+def _describe_worst(lines: pd.DataFrame, where: str) -> Sentence:
+    """Return the worst ratio of all policies somewhere, and the policies without a schedule."""
     failed = lines[lines["unsolved"].gt(0)]
     none = [] if failed.empty else ["; without a schedule on some instance: ", *_names(failed)]
     lines = lines.dropna(subset="ratio_low")
@@ -124,8 +124,9 @@ def _describe_worst(lines: pd.DataFrame) -> Sentence:
         return Sentence(("No run has a ratio to OPT: there is no schedule to compare", *none, "."))
     worst = lines.sort_values(["ratio_low", "label"], ascending=[False, True]).iloc[0]
     ratio = write_ratio(worst["ratio_low"], worst["ratio_high"], bool(worst["known"]))
-    parts = ["The worst ratio to OPT seen is ", ratio, " (", RowName(worst["label"])]
-    return Sentence((*parts, " on ", RowName(worst["instance"]), ")", *none, "."), (worst["id"],))
+    start, by = f"The worst ratio to OPT{where}, seeds averaged, is ", RowName(worst["label"])
+    parts = (start, ratio, " (", by, " on ", RowName(worst["instance"]), ")", *none, ".")
+    return Sentence(parts, (worst["id"],))
 
 
 def _names(lines: pd.DataFrame) -> list[str]:

@@ -244,7 +244,7 @@ def _finish(
     print_on_stderr(_changed(tasks, store))
     if not options.quiet:
         rows = [
-            ("runs", f"{len(runs)}, of which {now} now"),
+            ("runs", f"{len(runs)}" + f", of which {now} now" * bool(tasks)),
             ("statuses", count_text(Counter(run.status for run in runs)) or "none"),
             ("seconds", f"{seconds:.1f}"),
             ("store", store.name),

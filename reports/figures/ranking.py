@@ -50,7 +50,9 @@ def ranking_figure(table: Table) -> Drawing:
     """Return a bar for each line of :func:`ranking_table`: the gap, and pale its open part."""
     lines = table.frame
     classes = list(dict.fromkeys(lines["class"]))
-    with drawing(7.6, 0.32 * len(lines) + 1.0) as made:
+    names = lines["label"].map(short_name)
+    row = max(0.32, 0.17 * (1 + names.str.count("\n").max()))
+    with drawing(7.6, row * len(lines) + 1.0) as made:
         axes = made.figure.subplots()
         low = 100 * lines["gap_low"].astype(float).fillna(0.0)
         high = 100 * lines["gap_high"].astype(float).fillna(low / 100)
@@ -61,7 +63,7 @@ def ranking_figure(table: Table) -> Drawing:
             axes.barh(bars, (high - low)[own], left=low[own], alpha=0.35, color=colour, height=0.7)
         for place, (end, text) in enumerate(zip(high, lines["gap"], strict=True)):
             axes.annotate(text, (end, place), (4, 0), textcoords="offset points", va="center")
-        axes.set_yticks(lines.index, lines["label"].map(short_name))
+        axes.set_yticks(lines.index, names)
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
         axes.margins(x=0.16)

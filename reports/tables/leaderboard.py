@@ -103,7 +103,7 @@ _GAP = (
     "with the best known schedule UB, (TEL − UB) / TEL; b by the best bound LB, (TEL − LB) / TEL. "
     "?: not known. A run without a schedule counts as 100 %."
 )
-_RATIO = "TEL / OPT, [a, b]: between TEL / UB and TEL / LB; of the instance with the greatest a."
+_RATIO = "TEL / OPT, seeds averaged: [TEL / UB, TEL / LB] where the lower end is greatest."
 _OPTIMAL = "share of instances with LB = UB that it meets, mean over the families that have any."
 _COLUMNS = (
     Column("gap", "gap", "share", sort="gap_low", spread="spread", note=_GAP),

@@ -139,8 +139,8 @@ def test_seconds_are_told_as_rounds_are() -> None:
         "No policy with predictions was run.",
         "Non-clairvoyant, 1 policy: vllm-v1 * leaves 16.6 % to the best known schedules, at most "
         f"20.0 % to OPT {over}",
-        "The worst ratio to OPT seen is [1.500, 1.667] (vllm-v1 * on a); without a schedule on "
-        "some instance: svf.",
+        "The worst ratio to OPT, seeds averaged, is [1.500, 1.667] (vllm-v1 * on a); without a "
+        "schedule on some instance: svf.",
     ]
     assert both == [
         *same[:2],
