@@ -83,7 +83,8 @@ def main(options: CommandOptions) -> int:
             write_all(merged, known, options.folder, read_entries(options.folder).values())
             print(
                 f"wrote {options.folder / REGISTRY_FILE} and the schedules and certificates of "
-                f"{plural(len(merged), 'instance')} below {options.folder / PROOFS}: a pull request"
+                f"{plural(len(merged), 'instance')} below {options.folder / PROOFS}: "
+                "a pull request, after python -m reports.library"
             )
     return next((c for c in _WORST if c in codes), EXIT_BETTER if better else EXIT_NONE_BETTER)
 

@@ -70,7 +70,6 @@ def main(options: CommandOptions) -> int:
     columns = ["mean", *(f"p{each}" for each in PERCENTILES)]
     print(plain_table(["", *columns, *columns], rows))
     if off:
-        took = f"--policy must name the engine's limits, {method} had these: "
-        took += f"{describe_limits(batch_time)}; see docs/measured.md"
-        complain(options.program, f"the fit is off, {', '.join(off)}: {took}")
+        took = f"{method} was fitted, {describe_limits(batch_time)}; see docs/measured.md"
+        complain(options.program, f"the fit is off, {', '.join(off)}; --policy has limits: {took}")
     return 0

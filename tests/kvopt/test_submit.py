@@ -81,7 +81,7 @@ def test_a_better_schedule_enters_the_registry() -> None:
         "taken: four: open",
         "taken: pair: one proof only: certificate: volumes",
         "wrote registry/best_known.json and the schedules and certificates of 2 instances below "
-        "registry/best_known: a pull request",
+        "registry/best_known: a pull request, after python -m reports.library",
     ]
     # (12 - 16) / 12, (12 - 10) / 12: the bound by volumes is 10.
     assert _submit("best.json")[0].splitlines()[0] == (
