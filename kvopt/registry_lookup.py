@@ -15,6 +15,10 @@ from schedules.gap import gap
 from support.json_files import read_bytes
 from support.message_text import one_line
 
+#: Columns of bounds of a row.
+_BOUNDS = ("lower_bound", "claimed_bound", "root_bound", "engine_bound", "relaxation")
+_UNREADABLE = (OSError, ArithmeticError, LookupError)
+
 
 @dataclass(frozen=True)
 class RegisteredValues:
@@ -62,15 +66,13 @@ def judge_by_registry(run: FinishedRun) -> FinishedRun:
     bound = max(record.lower_bound or 0, record.claimed_bound or 0)
     if bound > known.upper:
         line = f"lower bound {bound} exceeds {known.upper}, the TEL of the registry's schedule"
-        cleared: dict[str, Any] = {
-            "lower_bound": None,
-            "claimed_bound": None,
-            "root_bound": None,
-            "bounds": [],
-        }
+        cleared: dict[str, Any] = dict.fromkeys(_BOUNDS) | {"bounds": []}
         detail, status = one_line(f"{CONTRADICTED}{line}; {record.detail}"), "error"
         record = replace(record, status=status, detail=detail, bound_source="", **cleared)
-        schedule = schedule and replace(schedule, lower_bound=None, status="feasible")
+        if schedule is not None:
+            origin = (schedule.provenance or {}) | {"bound_source": ""}
+            changed: dict[str, Any] = {"provenance": origin, "status": "feasible"}
+            schedule = replace(schedule, lower_bound=None, **changed)
     wrong = (*run.contradictions, *filter(None, [line]))
     return replace(run, record=record, schedule=schedule, status=status, contradictions=wrong)
 
@@ -94,7 +96,7 @@ def registered_values(sha256: str, folder: Path = FOLDER) -> RegisteredValues | 
         reported = lower["kind"] == "solver-reported"
         proved = int(lower["certified"]["value"]) if reported else None
         return RegisteredValues(int(known["upper"]["value"]), int(lower["value"]), reason, proved)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (*_UNREADABLE, ValueError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -70,6 +70,7 @@ _Verdict = tuple[Sequence[str], int]
 @option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
 def main(options: CommandOptions) -> int:
     """Merge stored runs into the best-known values, or verify these."""
+    options.names = [Path(each).name for each in options.names]
     if not options.check if options.store is None else options.names:
         raise UsageError("expected --store STORE, --check, or both; INSTANCE with --check alone")
     known, proved = LibraryWithLadder(library_by_hash()), dict[str, ProvedEntry]()

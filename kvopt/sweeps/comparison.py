@@ -141,18 +141,18 @@ def _table(rows: pd.DataFrame, shown: dict[str, RunSummary]) -> pd.DataFrame:
     lowers = _with_registry(rows, bound.where(believed_rows(rows)), "lower_bound")
     most = lowers.max(axis=1).astype("Int64")
     # No conclusion where a bound exceeds a schedule.
-    sure = most.le(best).fillna(True)
+    sure, true = most.le(best).fillna(True), bound.le(best).fillna(True)
     table = pd.DataFrame(
         {
             "instance": rows["instance"],
             "method": list(map(shown_method, rows["method"], rows["own_name"])),
             "seed": rows["seed"],
-            "status": rows["status"],
+            "status": rows["status"].where(true, "error"),
             "tel": tel,
-            "bound": bound,
-            "gap": gaps(tel, bound).where(covered),
+            "bound": bound.where(true),
+            "gap": gaps(tel, bound).where(covered & true),
             "best": best,
-            "best_bound": most,
+            "best_bound": most.where(sure),
             "ratio_low": (upper / best.where(best > 0).astype("Float64")).where(sure),
             "ratio_high": (upper / most.where(most > 0).astype("Float64")).where(sure),
             "seconds": rows["seconds"],

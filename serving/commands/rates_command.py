@@ -105,7 +105,8 @@ def table_text(table: pd.DataFrame) -> str:
     means = groups.mean().assign(sustained=groups["sustained"].min()).reset_index()
     for bound, outwards in {"bound_ael_s": -1, "bound_goodput": 1}.items():
         if bound in means:
-            means[bound] += outwards * (5e-4 - 1e-12)  # half of the last digit
+            # Half of the last digit; no -0.000.
+            means[bound] = (means[bound] + outwards * (5e-4 - 1e-12)).clip(lower=0.0)
     lines = []
     for rate, method, *figures in means.to_numpy().tolist():
         named = dict(zip(shown, figures, strict=True))

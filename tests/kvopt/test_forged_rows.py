@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from formulations.valid.volume_bounds import volume_bound
-from instances import Instance, Request
+from instances import Instance, Request, write_instance
 from instances.batch_time import parse_batch_time
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.registry_files import REGISTRY_FILE
@@ -251,13 +251,16 @@ def test_no_digit_is_lost(value: int, forger: Forger, tmp_path: Path, capsys: Ca
     assert "TEL" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("bound", [None, 11, 12])
+@pytest.mark.parametrize("bound", [None, 11, 12, 13])
 def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
     """An optimal row is solved where its bound counts and meets its TEL, and none is below."""
     forger.put(method="highs:ilp", status="optimal", tel=12, lower_bound=bound)
     assert list(prepare_rows(rows := read_rows(forger.path))["solved"]) == [bound == 12]
     known = {FOUR.sha256: {"upper_bound": 11, "upper_by": "", "lower_bound": 1, "lower_by": ""}}
     assert not Results(rows, known).runs[["solved", "believed"]].all(axis=None)
+    write_instance(FOUR, file := forger.path.with_name("four.json"))
+    code = evaluate([str(file), "--methods", "svf", "--store", str(forger.path)])
+    assert code == 5 * (bound == 13)
     forger.set(method="foo:ilp")
     assert not prepare_rows(read_rows(forger.path))["solved"].any()
 
