@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
@@ -297,6 +298,8 @@ def _solve(
         assert listen.error is not None
         raise listen.error from None
     judged = judge_by_registry(finished)
+    for line in judged.contradictions:
+        warnings.warn(f"A BOUND IS WRONG: {line}", stacklevel=4)
     return Result(**vars(judged), elapsed=time.monotonic() - started)
 
 

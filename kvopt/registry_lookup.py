@@ -69,6 +69,7 @@ def judge_by_registry(run: FinishedRun) -> FinishedRun:
         cleared: dict[str, Any] = dict.fromkeys(_BOUNDS) | {"bounds": []}
         detail, status = one_line(f"{CONTRADICTED}{line}; {record.detail}"), "error"
         record = replace(record, status=status, detail=detail, bound_source="", **cleared)
+        run = replace(run, certificate=None)
         if schedule is not None:
             origin = (schedule.provenance or {}) | {"bound_source": ""}
             changed: dict[str, Any] = {"provenance": origin, "status": "feasible"}

@@ -8,14 +8,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tabulate import tabulate
+
 from kvopt.methods.method_names import shown_method
 from kvopt.runs.serving_imports import bounds_kept_tokens
 from kvopt.runs.task import FinishedRun
-from kvopt.summary import summary_html, summary_rows
+from kvopt.summary import summary_rows
 from schedules import write_schedule
 from schedules.gap import gaps
 from schedules.schedule import KEEPS_TOKENS
-from serving.best_bound import KnownBound, best_bound, bound_of_run, share_left
+from serving.best_bound import KnownBound, best_bound, bound_of_run, lower_text, share_left
 from serving.timed_run import TimedRun
 from serving.traces.trace_report import MeasuredLatencies
 from support.message_text import summary_text
@@ -128,13 +130,14 @@ class Result(TimedRun):
         return summary_text(self.summary())
 
     def _repr_html_(self) -> str:
-        return summary_html(self.summary())
+        table = tabulate(self.summary(), tablefmt="html", disable_numparse=True)
+        return f'<div style="text-align:left;white-space:pre-wrap">{table}</div>'
 
     def __repr__(self) -> str:
-        unit = self.instance.unit
         shown: list[str] = [self.status]
-        shown += [f"TEL {unit.text(self.tel)}"] if self.tel is not None else []
-        shown += [f"lower bound {unit.text(self.bound)}"] if self.bound is not None else []
+        shown += [f"TEL {self.instance.unit.text(self.tel)}"] if self.tel is not None else []
+        if self.bound is not None:
+            shown.append(f"lower bound {lower_text(self.bound, self.batch_time)}")
         shown += [f"gap {100 * self.gap:.3f} %"] if self.gap is not None else []
         shown.append(f"{self.seconds:.2f} s")
         return f"<Result of {self.named} on {self.instance.name}: {', '.join(shown)}>"

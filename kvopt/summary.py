@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-from tabulate import tabulate
 
 from instances.batch_time import parse_batch_time
 from kvopt.registry_lookup import find_registered
@@ -13,7 +11,7 @@ from kvopt.runs.serving_imports import bounds_kept_tokens
 from schedules.schedule import CACHED
 from serving.answer import Answer, answer_on, method_totals, missing_reason
 from serving.best_bound import KnownBound, bound_text, coverage, percent_left
-from serving.metrics import serving_lines
+from serving.metrics import measured_lines, serving_lines
 from serving.waiting_requests import no_request_waits, none_waits_long, what_binds
 
 if TYPE_CHECKING:
@@ -41,7 +39,11 @@ def summary_rows(result: Result) -> list[SummaryLine]:
             rows.append(("AEL", instance.unit.mean(result.tel, len(instance))))
     rows += _of_bounds(result)
     if result.tel is not None and record.mean_ttft_ms is not None:
-        rows += serving_lines(result.timeline, result.slo, result.measured)
+        # The measurement is of an engine, not of whatever schedule is best.
+        named = result.measured if result.method != "auto" else None
+        rows += serving_lines(result.timeline, result.slo, named)
+        if result.measured is not named:
+            rows += measured_lines(result.measured)
         limits = result.method, result.batch_time, instance.memory
         if binding := what_binds(*limits, result.timeline):
             rows.append(("waiting", binding))
@@ -131,16 +133,11 @@ def _answered(result: Result) -> Iterator[SummaryLine]:
 
 
 def exceeded_bounds(result: Result) -> list[str]:
-    """Return one line for each bound of another run that exceeds the TEL of the schedule."""
+    """Return one line for each bound, also of other runs, that exceeds the TEL of the schedule."""
     tel = result.tel if result.bounded else None
+    known = dict.fromkeys(filter(None, (*result.companion_bounds, result.known_bound)))
     return [
         f"the bound {bound_text(each, result.batch_time)} exceeds the TEL of a checked schedule"
-        for each in result.companion_bounds
+        for each in known
         if tel is not None and tel < each.value
     ]
-
-
-def summary_html(rows: Sequence[SummaryLine]) -> str:
-    """Return a summary as a table of HTML."""
-    table = tabulate(rows, tablefmt="html", disable_numparse=True)
-    return f'<div style="text-align:left;white-space:pre-wrap">{table}</div>'

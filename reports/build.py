@@ -89,8 +89,7 @@ def make_report(
     named = named_instances(results.units, sentences, parts)
     names = page_names(results.reference, pages, named)
     linked = [replace(part, links=names) if isinstance(part, Table) else part for part in parts]
-    ranks = (MAIN_RESULT, LEADERBOARD)
-    first = list(takewhile(lambda part: part.slug.startswith(ranks), linked))
+    first = list(takewhile(lambda part: part.slug.startswith((MAIN_RESULT, LEADERBOARD)), linked))
     return ReportPage(
         title="kvopt: results",
         parts=(*first, PageWords(sentences), *linked[len(first) :]),

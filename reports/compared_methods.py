@@ -21,8 +21,6 @@ from support.message_text import plural
 
 #: Lines of a ranking, besides custom methods; the others are counted.
 MOST_RANKED = 10
-#: The class of an engine.
-_SOLVER = "solver"
 _RANKED = "Rank: within the class. Gap: share of a method's own TEL, {over}; no schedule: 100 %."
 
 
@@ -108,7 +106,7 @@ def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Metho
     if alone:
         lines["tel"] = shared.set_index("label")["tel"]
     lines["class"] = [
-        _SOLVER if engine else CLASSES[knows.lengths]
+        "solver" if engine else CLASSES[knows.lengths]
         for knows, engine in zip(lines["knows"], lines["engine"], strict=True)
     ]
     classes = lines.reset_index().groupby("class")

@@ -81,7 +81,8 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     rows["marked"] = methods["preempts"].transform("any").astype(bool)
     rows["label"] = label.where(~rows["marked"], label + MARK)
     # A file that declared one thing and, after an edit, another declares nothing.
-    rows["told"] = rows["told"].where(methods["told"].transform("nunique").le(1), "")
+    told = rows["told"].str.replace("exact ", "").groupby(rows["method"])
+    rows["told"] = rows["told"].where(told.transform("nunique").le(1), "")
     rows["bound_only"] = rows["method"].map(only_bounds).astype(bool)
     rows["believed"] = believed_rows(rows)
     met = rows["tel"].eq(rows["lower_bound"]).fillna(False)

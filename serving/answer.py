@@ -17,6 +17,7 @@ from instances.time_unit import ROUNDS, TimeUnit
 from kvopt.methods.grammar import read_prediction
 from kvopt.methods.knowledge import Knowledge, Lengths, knowledge
 from kvopt.methods.method_names import MARK, policy_name, shown_method, token_keeping_policies
+from kvopt.methods.syntax import parse_method
 from kvopt.methods.witness import is_own
 from kvopt.runs.task import FinishedRun
 from schedules.clock.timeline import make_timeline
@@ -26,8 +27,8 @@ from serving.waiting_requests import HARDLY, no_request_waits, none_waits_long, 
 #: The policy that all are compared with, if it was run: vLLM's scheduler.
 BASE = "vllm-v1"
 _HINDSIGHT = "hindsight"
-#: First parameters of the predictions that tell every output.
-_TELLING = dict.fromkeys(("noise", "relative", "log-t", "refreshed"), 0)
+#: First parameters of predictions that tell every output; the middle of ``relative`` always does.
+_TELLING = dict.fromkeys(("noise", "log-t", "refreshed"), 0)
 _TELLING |= dict.fromkeys(("rank", "bins", "overestimate"), 1)
 #: Begins an engine's name of the policy that found its schedule.
 _POLICY = "policy "
@@ -271,6 +272,6 @@ def _words(outcome: MethodTotal) -> str:
 @cache
 def _is_exact(method: str) -> bool:
     """Check if a prediction tells every output, as ``noise(0)`` and ``rank(1)`` do."""
-    _, named, text = method.partition(" with ")
-    prediction, values, _ = read_prediction(text or "exact")
-    return bool(named) and _TELLING.get(prediction.name, -1) == next(iter(values.values()), None)
+    prediction, values, _ = read_prediction(parse_method(method).prediction or "interval")
+    first = next(iter(values.values()), None)
+    return prediction.name == "relative" or _TELLING.get(prediction.name, -1) == first

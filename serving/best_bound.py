@@ -130,7 +130,13 @@ def bound_text(bound: KnownBound | None, batch_time: str) -> str:
     """Return a bound with its unit and its source, for every command."""
     if bound is None:
         return "none"
-    return f"{unit_of(batch_time).text(bound.value)}  (from {bound})"
+    return f"{lower_text(bound.value, batch_time)}  (from {bound})"
+
+
+def lower_text(value: int, batch_time: str) -> str:
+    """Return a lower bound (rounds or nanoseconds) with its unit, rounded down."""
+    unit = unit_of(batch_time)
+    return unit.text(value - value % (unit.ticks // 1000 or 1))
 
 
 def _stored(

@@ -19,6 +19,7 @@ from kvopt.methods.method import Method
 from kvopt.methods.method_names import shown_method
 from kvopt.suites import SuiteSection, read_source
 from kvopt.sweeps.comparison import run_sweep
+from kvopt.sweeps.contradictions import alarms
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.sweep_inputs import Wishes, with_wishes
 from schedules.clock.timeline import make_timeline
@@ -36,6 +37,10 @@ _STRIDE = 2.0
 #: Fewest requests of a third of a run, and most of a whole run; blocks that give an error.
 _FEWEST, _MOST, _BLOCKS = 400, 100_000, 10
 _SHOWN = tuple(f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what in ("mean", "p99"))
+
+
+class WrongMethodError(RuntimeError):
+    """A run proves a method or a bound wrong; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ def capacity(
 
     A run has three parts of the same requests and gaps, warm-up and two halves, each with as many
     passes of the instance as a judgement takes.  The next rate is above by ``precision`` at most;
-    ``listen`` receives every rate.
+    ``listen`` receives every rate; a wrong run raises a WrongMethodError.
 
     Returns a row a method: ``method``, ``capacity`` (0 if no rate is kept), ``not_kept`` (infinite
     if all are), ``burst`` of that one, and of the run at the capacity ``share``, ``throughput``,
@@ -112,8 +117,7 @@ def capacity(
             drawn = repeat_requests(instance, rate, 3 * passes, arrival_seed)
             probe = _probe(rate, drawn, method, wishes, slo, most, jobs, store)
             passes *= 2
-            judged = not probe.share >= share or probe.sustained is not None
-            if judged or 3 * passes * n > _MOST:
+            if not probe.share >= share or probe.sustained is not None or 3 * passes * n > _MOST:
                 break
         counts, enough = bool(probe.sustained), probe.share >= share
         found[rate] = replace(probe, burst=enough and not counts)
@@ -154,6 +158,8 @@ def _probe(
     with run_sweep(tasks, store, jobs, False) as ran:
         if ran.left:
             raise KeyboardInterrupt
+        if wrong := alarms(list(ran.shown.values())):
+            raise WrongMethodError(f"A METHOD IS WRONG: {wrong[0]}")
         for task in tasks:
             document = ran.store.schedule(task.key)
             if document is None or task.instance is None:

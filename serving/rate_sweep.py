@@ -124,7 +124,7 @@ def rate_sweep(
     wrong = alarms(list(ran.shown.values()))
     for run in rows.to_dict("records"):
         who, tel, lower = f"{run['name']} on {run['instance']}", run["tel"], run["lower"]
-        if not run["keeps"] and not pd.isna(lower) and not pd.isna(tel) and tel < lower:
+        if not run["apart"] and not pd.isna(lower) and not pd.isna(tel) and tel < lower:
             wrong.append(f"{who}: TEL {tel}, and a bound of {lower} ({run['bound_from']})")
         if run["good"] > run["most"] * (1 + _ROUNDING):
             wrong.append(f"{who}: goodput {run['good']}, and a bound of {run['most']}")

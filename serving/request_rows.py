@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from instances.instance import Instance
+from kvopt.store.row_files import frame_csv
 from schedules.clock.timeline import Timeline
 from serving.metrics import MILLISECOND, good, latencies, tpots
 from serving.slo import Slo
@@ -55,9 +55,5 @@ def write_requests(frame: pd.DataFrame, path: str | Path) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{path}: expected a name with {' or '.join(SUFFIXES)}")
-    buffer = io.BytesIO()
-    if suffix == ".parquet":
-        frame.to_parquet(buffer, index=False)
-    else:
-        frame.to_csv(buffer, index=False, lineterminator="\n")
-    write_bytes(path, buffer.getvalue())
+    parquet = suffix == ".parquet"
+    write_bytes(path, frame.to_parquet(index=False) if parquet else frame_csv(frame).encode())

@@ -100,6 +100,8 @@ def _judge(
         line += f": gap {value.compared(tel, None)}"
         if value.upper <= tel:
             return JudgedFile(line, EXIT_NONE_BETTER)
+        if tel < value.lower:
+            return JudgedFile(f"{line}; below the registry's bound", EXIT_CONTRADICTION)
     return JudgedFile(line, EXIT_BETTER, schedule)
 
 

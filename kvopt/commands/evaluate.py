@@ -251,8 +251,9 @@ def _finish(
             *(("written", path) for path in written),
         ]
         print(summary_text(rows), *filter(None, [options.simulated]), sep="\n")
-    # Bounds of other runs stand in the ranking and in the report.
-    wrong = alarms([*runs, *run_summaries(store, bound_runs(store, keys))])
+    # Bounds of other runs stand in the ranking and in the report, unless a run is itself refused.
+    others = run_summaries(store, bound_runs(store, keys))
+    wrong = alarms([*runs, *(each for each in others if not each.alarming)])
     for line in wrong:
         print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
     failed = failures(runs, tasks)

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 
-#: Columns of names.
-_NAMES = ("method", "policy", "class")
-
 
 def plain_table(headers: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """Return an aligned table, names to the left and figures to the right."""
     from tabulate import tabulate
 
-    sides = ["left" if header in _NAMES else "right" for header in headers]
+    sides = ["left" if each in ("method", "policy", "class") else "right" for each in headers]
     # As a row: tabulate makes columns two characters wider than a header.
     rows = [headers, *lines]
     text: str = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=sides)

@@ -221,11 +221,13 @@ def _compared(
     bound = best_bound(instance, batch_time, here=[*volumes, *here], tel=upper)
     found = find_dispute(instance, upper, volumes[0].value if volumes else None, "volumes", None)
     misstated = "" if found is None else found.text
-    if bound is not None and upper is not None and upper < bound.value:
+    known = find_registered(instance)
+    checked = (upper, None if known is None else known.upper)
+    least = min((each for each in checked if each is not None), default=None)
+    if bound is not None and least is not None and least < bound.value:
         line = f"the bound {bound_text(bound, batch_time)} exceeds the TEL of a checked schedule"
         return line, TelReference(slo=slo), line, misstated
     value = 0 if bound is None else bound.value
-    known = find_registered(instance)
     shown = optimal = f"best known {known}\n" if known is not None else ""
     optimum = known.upper if known is not None and known.upper == known.lower else None
     if optimum is None and not misstated and (optimum := instance.stated_optimum) is not None:

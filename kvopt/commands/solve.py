@@ -31,6 +31,7 @@ from kvopt.summary import exceeded_bounds
 from serving.batch_time_choice import (
     describe_batch_time,
     describe_limits,
+    describe_simulation,
     refuse_rounds_only,
     refuse_silent_default,
 )
@@ -81,7 +82,7 @@ def main(options: CommandOptions) -> int:
         print(listing())
         return EXIT_OK
     judge_options(options)
-    deploy(options, [options.instance])
+    options.computed_memory = deploy(options, [options.instance])
     if options.caller:  # this process has no threads
         start_server()
     return _run(options, started)
@@ -168,6 +169,7 @@ def _first_lines(
         lines = [of, *lines] if of else lines
         lines.append(f"batch time {batch_time.name}: {batch_time.origin or 'as stated'}")
         lines.append(describe_limits(batch_time))
+        lines += filter(None, [describe_simulation([batch_time.name], options.computed_memory)])
     return lines
 
 

@@ -138,7 +138,8 @@ def _table(rows: pd.DataFrame, shown: dict[str, RunSummary]) -> pd.DataFrame:
     covered = pd.Series(map(bounds_hold, rows["detail"], kept), rows.index, dtype=bool)
     # The TEL of a schedule that keeps tokens is no UB.
     best = _with_registry(rows, tel.where(~kept), "upper_bound").min(axis=1).astype("Int64")
-    lowers = _with_registry(rows, bound.where(believed_rows(rows)), "lower_bound")
+    believed = bound.where(believed_rows(rows))
+    lowers = _with_registry(rows, believed, "lower_bound")
     most = lowers.max(axis=1).astype("Int64")
     # No conclusion where a bound exceeds a schedule.
     sure, true = most.le(best).fillna(True), bound.le(best).fillna(True)
@@ -149,8 +150,8 @@ def _table(rows: pd.DataFrame, shown: dict[str, RunSummary]) -> pd.DataFrame:
             "seed": rows["seed"],
             "status": rows["status"].where(true, "error"),
             "tel": tel,
-            "bound": bound.where(true),
-            "gap": gaps(tel, bound).where(covered & true),
+            "bound": believed.where(true),
+            "gap": gaps(tel, believed).where(covered & true),
             "best": best,
             "best_bound": most.where(sure),
             "ratio_low": (upper / best.where(best > 0).astype("Float64")).where(sure),

@@ -8,7 +8,13 @@ from kvopt.methods.method_names import policy_name, shown_method, token_keeping_
 from kvopt.methods.witness import is_own
 from kvopt.registry_lookup import registered_values
 from kvopt.store import Store
-from schedules.evidence import BoundStatement, contradictions, keeps_tokens, proves_method_wrong
+from schedules.evidence import (
+    BoundStatement,
+    bounds_hold,
+    contradictions,
+    keeps_tokens,
+    proves_method_wrong,
+)
 from schedules.schedule import reason_easier
 
 
@@ -77,7 +83,7 @@ def alarms(runs: Sequence[RunSummary]) -> list[str]:
         uppers = [
             BoundStatement(run.tel, f"{run.shown}, seed {run.seed}")
             for run in together
-            if run.tel is not None and not run.keeps_tokens
+            if run.tel is not None and bounds_hold(run.detail, run.keeps_tokens)
         ]
         lowers = [
             BoundStatement(bound, run.run)

@@ -3,7 +3,8 @@
 import pandas as pd
 
 from kvopt.methods.witness import is_own
-from reports.figures.figure_parts import COLOURS, Drawing, drawing, short_name
+from reports.figures.figure_parts import COLOURS, INK, Drawing, drawing, short_name
+from reports.per_instance import spread_note
 from reports.policy_boards import Board
 from reports.table import Column, Table, write_column, write_share
 
@@ -28,26 +29,25 @@ _KNOWS = (
 def ranking_table(boards: list[Board]) -> Table:
     """Return the best policies of each class and all custom ones, with their mean gap to OPT."""
     places = list(zip(boards, MOST, strict=False))
-    chosen = [
-        each.lines[(each.lines.index < most) | each.lines["method"].map(is_own)]
-        for each, most in places
-    ]
+    chosen = [b.lines[(b.lines.index < most) | b.lines["method"].map(is_own)] for b, most in places]
     lines = pd.concat(chosen).sort_values(["gap_low", "label"], ignore_index=True)
     lines["gap"] = write_column(write_share, lines["gap_low"], lines["gap_high"])
     lines["knows"] = lines["class"] + lines["offline"].map({True: ", offline", False: ""})
     ends = lines.loc[lines["marked"], "gap_high"]
     marked = _MARKED + (_COVERED if ends.notna().all() else _UNKNOWN) if len(ends) else ""
     best = ", ".join(f"{most} {each.knows}" for each, most in places if most)
+    means = _GAP.format(over=boards[0].over)
     shown = (
         Column("label", "policy", "name", note=marked),
         Column("knows", "knowledge of outputs", note=_KNOWS),
-        Column("gap", "mean gap to OPT", "share", "gap_low", note=_GAP.format(over=boards[0].over)),
+        Column("gap", "mean gap to OPT", "share", "gap_low", spread="spread", note=means),
     )
-    return Table(f"{MAIN_RESULT}-table", "Main result", _SHOWN.format(best=best), shown, lines)
+    note = _SHOWN.format(best=best) + spread_note(lines, mark="± (half a line in the figure)")
+    return Table(f"{MAIN_RESULT}-table", "Main result", note, shown, lines)
 
 
 def ranking_figure(table: Table) -> Drawing:
-    """Return a bar for each line of :func:`ranking_table`: the gap, and pale its open part."""
+    """Return a bar for each line of :func:`ranking_table`: gap, pale its open part, and ±."""
     lines = table.frame
     classes = list(dict.fromkeys(lines["class"]))
     names = lines["label"].map(short_name)
@@ -61,7 +61,11 @@ def ranking_figure(table: Table) -> Drawing:
             bars = lines.index[own]
             axes.barh(bars, low[own], label=name, color=colour, height=0.7)
             axes.barh(bars, (high - low)[own], left=low[own], alpha=0.35, color=colour, height=0.7)
-        for place, (end, text) in enumerate(zip(high, lines["gap"], strict=True)):
+        spread = 100 * lines["spread"].astype(float)
+        if spread.notna().any():
+            axes.errorbar(low, lines.index, xerr=spread, fmt="none", ecolor=INK, capsize=2.5)
+        ends = high.clip(lower=(low + spread).fillna(0.0))
+        for place, (end, text) in enumerate(zip(ends, lines["gap"], strict=True)):
             axes.annotate(text, (end, place), (4, 0), textcoords="offset points", va="center")
         axes.set_yticks(lines.index, names)
         axes.invert_yaxis()

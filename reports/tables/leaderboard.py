@@ -62,9 +62,8 @@ def bounds_board(runs: pd.DataFrame) -> Table:
         Column("worst", "worst gap left", "share"),
         Column("shifted", "shifted mean, s", "seconds", note=f"shift {SHIFT_SECONDS:g} s."),
     )
-    lines["mean"] = family_mean(frame, "left")
-    frame = lines.reset_index().sort_values(["mean", "label"])
-    return Table("bounds-board", "Bounds", _BOUNDS, shown, frame)
+    lines = lines.assign(mean=family_mean(frame, "left")).reset_index()
+    return Table("bounds-board", "Bounds", _BOUNDS, shown, lines.sort_values(["mean", "label"]))
 
 
 def _board(board: Board, means: Sequence[Column]) -> Table:

@@ -18,12 +18,11 @@ _WORST = "the ratio of the instance with the greatest lower end: that much is sh
 def competitive_ratios(averaged: pd.DataFrame) -> Table:
     """Return the worst ratio per family and policy."""
     frame = averaged[~averaged["engine"]]
-    groups = frame.groupby(["family", "label"], sort=True)
     worst = worst_instances(frame, ["family", "label"])
     ends = (worst["ratio_low"], worst["ratio_high"], worst["known"])
     worst["worst"] = write_column(write_ratio, *ends)
     table = worst.join(
-        groups.agg(
+        frame.groupby(["family", "label"], sort=True).agg(
             mean_low=("ratio_low", "mean"),
             bounded=("ratio_high", "count"),
             mean_high=("ratio_high", "mean"),

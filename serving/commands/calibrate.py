@@ -65,11 +65,12 @@ def main(options: CommandOptions) -> int:
         rows.append([name.upper(), *shown, *map(percent, errors)])
         if name != "ttft" and errors and abs(errors[0]) > _TOLERATED:
             off.append(f"mean {name.upper()} {percent(errors[0])}")
-    print(f'--policy      "{method}"\n--batch-time  "{batch_time}"\n')
+    print(f'--policy      "{method}"\n--batch-time  "{batch_time}"')
+    print(f"limits        {describe_limits(batch_time)}\n")
     print(f"{len(held_out)} requests that were not fitted: seconds, and simulated / measured - 1")
     columns = ["mean", *(f"p{each}" for each in PERCENTILES)]
     print(plain_table(["", *columns, *columns], rows))
     if off:
-        took = f"{method} was fitted, {describe_limits(batch_time)}; see docs/measured.md"
-        complain(options.program, f"the fit is off, {', '.join(off)}; --policy has limits: {took}")
+        wrong = "do the limits above differ from the engine's? (docs/measured.md)"
+        complain(options.program, f"the fit is off, {', '.join(off)}; {wrong}")
     return 0

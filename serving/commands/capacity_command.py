@@ -41,8 +41,8 @@ for _each in ("ttft", "tpot", "e2el"):
         "trace.csv --gpu h100-80 --model llama3.1-8b --slo ttft:500ms,tpot:50ms",
         "chat --set n=200 --slo e2el:30s --share 95 --methods vllm-v1,svf --export capacity.csv",
     ),
-    codes="0 done; 1 a method keeps it at no rate; 2 bad usage or input; 6 the store cannot be "
-    "used; 130 interrupted",
+    codes="0 done; 1 a method keeps it at no rate; 2 bad usage or input; 5 a schedule or bound is "
+    "refused; 6 the store cannot be used; 130 interrupted",
 )
 @CAPACITY
 def main(options: CommandOptions) -> int:

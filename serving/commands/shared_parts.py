@@ -33,6 +33,7 @@ from serving.batch_time_choice import (
     refuse_silent_default,
     with_limits,
 )
+from serving.capacity_search import WrongMethodError
 from serving.commands.deployment_arguments import deploy
 from serving.traces import TraceReport
 from serving.traces.read_trace import read_input
@@ -59,6 +60,7 @@ over_rates = partial(
     cls=Command,
     fails={
         EXIT_BAD_INPUT: (OutputError, MethodError, ValueError, InfeasibleInstanceError),
+        EXIT_REFUSED: (WrongMethodError,),
         EXIT_STORE: (StoreError,),
     },
     interrupted=RESUMES,

@@ -18,7 +18,7 @@ from support.usage_errors import UsageError
 
 
 @click.command(
-    "python -m serving.traces.convert",
+    "kvopt convert",
     cls=Command,
     fails={2: (OutputError, InstanceFileError)},
     examples=(
@@ -53,7 +53,3 @@ def main(options: CommandOptions) -> int:
     count = partial(count_progress, what="requests written")
     write_out(options.out, format_instance(instance, count))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

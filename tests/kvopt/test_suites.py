@@ -183,13 +183,6 @@ def test_an_instance_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     assert gone.fault == "gone.json: cannot be read: No such file or directory"
 
 
-@pytest.mark.parametrize("key", [".".join("a" * 50_000), ".".join(['"a"'] * 20_000)])
-@pytest.mark.parametrize("frame", ["{} = 1\n", "[{}]\n", "x = {{{} = 1}}\n"])
-def test_keys_of_many_parts_are_refused(key: str, frame: str, tmp_path: Path) -> None:
-    """They would take ``tomllib`` minutes."""
-    assert "expected at most 1000 dots on a line" in _refused(tmp_path, frame.format(key))
-
-
 def test_one_draw_in_several_streams(tmp_path: Path) -> None:
     """With ``rate`` a draw keeps its requests and gets arrivals in seconds, other ones a seed."""
     text = CHAT + "set = { n = 20 }, rate = 50.0, arrival_seeds = [0, 3] }]\n"

@@ -12,6 +12,7 @@ import pytest
 
 from reports.build import build_report, make_report
 from reports.figures.parameter import parameter_figure
+from reports.figures.ranking import ranking_figure
 from reports.paper_exports import csv_table, latex, latex_table
 from reports.parameter_curves import panels
 from reports.per_instance import spread
@@ -143,15 +144,18 @@ def test_boards_show_means_with_their_spread() -> None:
     report = make_report(Results(frame(*runs)), pages=0)  # type: ignore[arg-type]
     boards = {part.slug: part for part in report.shown if isinstance(part, Table)}
     ranked = [slug for slug in boards if slug.startswith("leaderboard-")]
-    for slugs, key in ((ranked, "gap"), (["gaps"], "penalised")):
+    main = "main-result-table"
+    for slugs, key in ((ranked, "gap"), ([main], "gap"), (["gaps"], "penalised")):
         shown = []
         for table in map(boards.__getitem__, slugs):
             place = [column.key for column in table.columns].index(key)
             shown += [row[place].text for row in table.rows(9)]
         # The deviation of 0.5 and 0.75 is 0.25 / sqrt(2).
         assert sorted(text.partition(" ± ")[2] for text in shown) == ["", "17.68 %"]
-        note = "± is the standard deviation over k = 2 seeds of the method, no standard error."
+        note = "is the standard deviation over k = 2 seeds of the method, no standard error."
         assert any(note in boards[slug].note for slug in slugs)
+    (bars,) = ranking_figure(boards[main]).figure.axes[0].collections
+    assert bars.get_segments()[-1][:, 0] == pytest.approx([62.5 - 17.678, 62.5 + 17.678], abs=0.01)
 
 
 def test_a_parameter_has_a_curve() -> None:
