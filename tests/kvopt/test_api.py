@@ -110,14 +110,17 @@ def test_a_bound_above_the_registry_is_withdrawn(monkeypatch: Patch) -> None:
     said = "lower bound 13 exceeds 12, the TEL of the registry's schedule"
     for bound, status, kept, wrong in ((12, "optimal", 12, ()), (13, "error", None, (said,))):
         record = replace(run.record, status="optimal", lower_bound=bound)
-        judged: Any = judge_by_registry(replace(run, record=record, status="optimal"))
+        proved = replace(run, record=record, status="optimal", certificate={})
+        judged: Any = judge_by_registry(proved)
         found = judged.status, judged.record.status, judged.record.lower_bound
         assert (found, judged.contradictions) == ((status, status, kept), wrong)
+        assert judged.certificate == (None if wrong else {})
     assert judged.record.detail.startswith(f"contradicted: {said}")
     assert (judged.schedule.lower_bound, judged.schedule.status) == (None, "feasible")
     values = RegisteredValues(99, 98, "open")
     monkeypatch.setattr("kvopt.registry_lookup.find_registered", lambda _: values)
-    assert judge_by_registry(run).contradictions[0].endswith(f"checked TEL {run.tel}")
+    with pytest.warns(UserWarning, match=f"A BOUND IS WRONG: .* checked TEL {run.tel}"):
+        kvopt.run(FOUR, "mc-sf")
 
 
 def test_html_shows_names_as_they_are() -> None:
@@ -433,6 +436,9 @@ def test_a_comparison_warns_of_a_method_that_is_wrong(tmp_path: Path) -> None:
         table = kvopt.compare([FOUR], [method, "cpsat"], time_limit=20)
     assert list(table["bound"]) == [volume_bound(FOUR), 12]
     assert list(table["best_bound"]) == [12, 12]
+    refused = own_method(tmp_path, "report('schedule', starts=[0] * 4)")
+    with pytest.warns(UserWarning, match="A METHOD IS WRONG"):
+        assert kvopt.compare([FOUR], refused, time_limit=20)["bound"].isna().all()
 
 
 @pytest.mark.parametrize(

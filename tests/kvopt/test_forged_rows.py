@@ -30,7 +30,7 @@ from reports.build import main as build
 from reports.prepared_rows import prepare_rows
 from reports.stored_results import Results
 from schedules import make_schedule
-from schedules.schedule import STATUSES
+from schedules.schedule import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE, STATUSES
 from schedules.schedule_files import parse_schedule
 from serving.bounds import seconds_certificate as timed
 from serving.bounds.loads import work_bound
@@ -253,7 +253,7 @@ def test_no_digit_is_lost(value: int, forger: Forger, tmp_path: Path, capsys: Ca
 
 @pytest.mark.parametrize("bound", [None, 11, 12, 13])
 def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
-    """An optimal row is solved where its bound counts and meets its TEL, and none is below."""
+    """It counts where it meets its TEL and none is below; a contradicted row alarms nobody."""
     forger.put(method="highs:ilp", status="optimal", tel=12, lower_bound=bound)
     assert list(prepare_rows(rows := read_rows(forger.path))["solved"]) == [bound == 12]
     known = {FOUR.sha256: {"upper_bound": 11, "upper_by": "", "lower_bound": 1, "lower_by": ""}}
@@ -261,6 +261,9 @@ def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
     write_instance(FOUR, file := forger.path.with_name("four.json"))
     code = evaluate([str(file), "--methods", "svf", "--store", str(forger.path)])
     assert code == 5 * (bound == 13)
+    forger.set(status="error", detail="contradicted: 13 > 12")
+    assert evaluate([str(file), "--methods", "svf", "--store", str(forger.path)]) == 0
+    forger.set(status="optimal", detail="")
     forger.set(method="foo:ilp")
     assert not prepare_rows(read_rows(forger.path))["solved"].any()
 
@@ -313,7 +316,7 @@ def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
     assert find_references(without, collect_statements(without))["lower"].isna().all()
 
 
-def _summary(method: str, tel: int | None, bound: int | None, **more: str) -> RunSummary:
+def _summary(method: str, tel: int | None, bound: int | None, **more: Any) -> RunSummary:
     given: dict[str, Any] = {"instance_sha256": "one", "status": "feasible", "detail": ""} | more
     return RunSummary(method, "i", method=method, seed=0, tel=tel, lower_bound=bound, **given)
 
@@ -324,11 +327,15 @@ def test_runs_that_alarm() -> None:
     assert line == "b on i, seed 0: lower bound 13 exceeds the TEL 12 of a, seed 0"
     assert alarms([_summary("a", 12, 3), _summary("b", 20, 13, instance_sha256="two")]) == []
     assert alarms([_summary("a", 12, 3), _summary("b", 20, 12)]) == []
+    kept: dict[str, Any] = {"keeps_tokens": True, "batch_time": "t"}
+    for detail, wrong in ((KEEPS_TOKENS_NOTE, 0), (KEEPS_TOKENS_COVERED, 1)):
+        runs = [_summary("a", 12, 3, **kept, detail=detail), _summary("b", 20, 13, batch_time="t")]
+        assert len(alarms(runs)) == wrong
     (line,) = alarms([_summary("a", 20, 13, instance_sha256=FOUR.sha256)])
     assert line == "a on i, seed 0: lower bound 13 exceeds the TEL 12 of the registry"
-    wrong = [("refused", "at time 1"), ("error", "contradicted: 3 > 2")]
-    wrong.append(("error", "own.py:3: ZeroDivisionError"))
-    runs = [_summary(s[0], None, None, status=s, detail=detail) for s, detail in wrong]
+    told = [("refused", "at time 1"), ("error", "contradicted: 3 > 2")]
+    told.append(("error", "own.py:3: ZeroDivisionError"))
+    runs = [_summary(s[0], None, None, status=s, detail=detail) for s, detail in told]
     assert [line.partition(" ")[0] for line in alarms(runs)] == ["r", "e"]
 
 

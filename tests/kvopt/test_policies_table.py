@@ -143,10 +143,12 @@ def test_what_ratios_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bound_that_a_schedule_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compared with it, and it is said that one of the two is wrong."""
-    for name in FINDERS:
-        monkeypatch.setattr(name, lambda _: RegisteredValues(10**6, 10**5, "open"))
+    """Of this run or of the registry: nothing is compared with it, and one of the two is wrong."""
     _only(monkeypatch, ["svf"])
+    for known in (RegisteredValues(1, 1, "optimal"), RegisteredValues(10**6, 10**5, "open")):
+        for name in FINDERS:
+            monkeypatch.setattr(name, lambda _, known=known: known)
+        assert "exceeds the TEL of a checked schedule" in table_of(SIX).contradiction
     table = table_of(SIX)
     assert "the bound 100000  (from the registry) exceeds the TEL" in table.contradiction
     svf = next(line for line in table.text.splitlines() if line.startswith("svf "))

@@ -157,11 +157,6 @@ def test_intervals_that_miss_an_output_are_bad_input(small: Path, solve: Command
     _assert_one_line(solve(small, "--policy", "a-min"), 2)
 
 
-def test_quiet_prints_the_summary_only(small: Path, solve: Command) -> None:
-    """With --quiet the first line is already the summary."""
-    assert solve(small, "--quiet").stdout.startswith("instance")
-
-
 @pytest.mark.slow("waits")
 def test_time_limit_holds(hard: Path, solve_afresh: Command) -> None:
     """A limit of 6 s is over within 10 % + 2 s and leaves a checked schedule and a bound."""
@@ -236,20 +231,6 @@ def test_memory_limit_of_a_policy(hard: Path, solve_afresh: Command) -> None:
     rows = summary_of(result.stdout)
     assert (result.returncode, rows["status"]) == (4, "memory_limit")
     assert "memory limit" in rows["note"]
-
-
-@pytest.mark.slow("waits")
-def test_a_run_of_highs_is_one_process_below_its_keeper(hard: Path) -> None:
-    """Below the command the server, below it the keeper that waits and the run with its engine."""
-    process = start_solve(hard, "--method", "highs:ilp(groups=yes)", "--time-limit", "20")
-    try:
-        time.sleep(2.0)  # the input has been read
-        run = _run_of(process)
-        below = psutil.Process(process.pid).children(recursive=True)
-        assert [each.pid for each in below] == [each.pid for each in (*run.parents()[1::-1], run)]
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_what_a_method_of_ones_own_prints(small: Path, tmp_path: Path, solve: Command) -> None:

@@ -8,12 +8,11 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock, call
 
 import pandas as pd
 import pytest
@@ -24,12 +23,11 @@ from instances.instance_files import instance_document
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import evaluate
 from kvopt.runs.task import FinishedRun
-from kvopt.store import Store, StoreError, database
+from kvopt.store import Store, StoreError
 from kvopt.store.location import LocationError
 from kvopt.store.row_files import read_rows
 from reports.nightly import __main__ as nightly
 from schedules.schedule_files import parse_schedule
-from serving.commands import capacity_command, rates_command
 from support.click_command import Command
 from tests.commands import run_command, run_process
 from tests.kvopt.sweep_tools import ROOT, Patch, store_runs
@@ -189,27 +187,6 @@ READ_ONLY = [
 ]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *READ_ONLY,
-        (evaluate.main, "tiny_one_token", "--methods", "svf"),
-        (rates_command.main, "uniform", "--set", "n=2", "--rates", "1"),
-        (capacity_command.main, "uniform", "--set", "n=2", "--slo", "e2el:30s"),
-    ],
-    ids=lambda command: " ".join([command[0].name, *command[1:2]]),
-)
-@pytest.mark.parametrize("url", NO_STORES[:2])
-def test_a_password_is_bad_usage(command: tuple[Command, str], url: str, tmp_path: Path) -> None:
-    """Code 2 and one line without the password; nothing is made."""
-    result = run_command(*command, "--store", url, cwd=tmp_path)
-    (line,) = result.stderr.splitlines()
-    assert (result.returncode, result.stdout) == (2, "")
-    assert "expected a file" in line
-    assert "hid" not in line
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("command", READ_ONLY)
 def test_a_missing_store_is_not_made(command: tuple[Command, str], tmp_path: Path) -> None:
     """Commands that read say so in one line; a mistyped name is no empty store."""
@@ -324,20 +301,6 @@ def test_an_empty_file_has_no_runs(tmp_path: Path) -> None:
     assert best_known.main(["--store", str(path), "--check"]) == 2
     store_runs(path, RUN)
     assert len(read_rows(path)) == 1
-
-
-@pytest.mark.parametrize("code", [sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL])
-def test_who_makes_the_file_beside_others_waits_for_them(code: int) -> None:
-    """SQLite itself reports another connection that sets the mode at once; other errors stand."""
-    error = sqlite3.OperationalError("not now")
-    error.sqlite_errorcode = code
-    connection = Mock()
-    connection.execute.side_effect = [error] * 3 + [None]
-    stands = pytest.raises(sqlite3.OperationalError)
-    with nullcontext() if code == sqlite3.SQLITE_BUSY else stands:
-        database.log_ahead(connection)
-    asked = 4 if code == sqlite3.SQLITE_BUSY else 1
-    assert connection.execute.call_args_list == [call("PRAGMA journal_mode=WAL")] * asked
 
 
 def test_a_run_waits_for_a_lock_and_says_so_once(tmp_path: Path, monkeypatch: Patch) -> None:

@@ -14,7 +14,9 @@ import support.json_files
 from instances import Instance, Request
 from instances.ladder import read_ladder
 from kvopt.best_known.library_and_ladder import LibraryWithLadder
+from kvopt.best_known.submitted_schedules import judge_files
 from kvopt.commands import submit
+from kvopt.registry_lookup import RegisteredValues
 from kvopt.solution_file import name_of_model
 from schedules import Schedule, make_schedule, write_schedule
 from tests.commands import run_command
@@ -173,6 +175,14 @@ def test_a_contradiction_is_not_taken(monkeypatch: Patch) -> None:
     assert told in _submit("best.json", "pair.json", code=5)[1]
     # What else is better is taken.
     assert _entry("pair")["upper"]["value"] == 3
+
+
+def test_a_schedule_below_the_bound_is_not_taken(monkeypatch: Patch) -> None:
+    """Also with ``--check``, which merges nothing."""
+    known = RegisteredValues(20, 13, "open")
+    monkeypatch.setattr(f"{judge_files.__module__}.find_registered", lambda *_: known)
+    _write("best.json", OPTIMAL)
+    assert "a better schedule; below the registry's bound" in _submit("best.json", code=5)[0]
 
 
 def test_a_damaged_proof_takes_nothing() -> None:

@@ -166,6 +166,9 @@ def test_a_method_of_one_s_own_has_its_place() -> None:
     runs = [_run("svf", "a", 100), _run("mc-sf", "a", 110), _run("file:mine.py", "a", 125)]
     runs[2] = replace(runs[2], told="clairvoyant")
     _, sentences = _unit(*runs)
+    exact = replace(_run("file:mine.py", "b", 125), told="with exact predictions")
+    both, _ = _unit(replace(runs[2], told="with predictions"), exact)
+    assert [board.knows for board in both[0].boards] == ["with predictions"]
     assert (
         "file:mine.py is number 3 of 3 policies (clairvoyant) and leaves 20.0 % to the best known "
         "schedules, at most 28.0 % to OPT (mean over 1 instance)." in sentences

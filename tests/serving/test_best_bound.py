@@ -15,8 +15,16 @@ from kvopt.commands.solve import main as solve
 from kvopt.project_paths import DEFAULT_STORE
 from kvopt.runs.execute import execute
 from kvopt.runs.task import FinishedRun, Task
+from kvopt.summary import exceeded_bounds
 from serving.batch_time import DEFAULT
-from serving.best_bound import KnownBound, best_bound, coverage, percent_left, share_left
+from serving.best_bound import (
+    KnownBound,
+    best_bound,
+    coverage,
+    lower_text,
+    percent_left,
+    share_left,
+)
 from serving.commands.rates_command import main as rates
 from tests.kvopt.sweep_tools import store_runs, task_of
 
@@ -209,3 +217,12 @@ def test_what_is_left_is_rounded_up() -> None:
     assert shown == ["0.0", "19.7", "19.8", "100.0"]
     assert share_left(9, 9) == share_left(0, 0) == 0
     assert share_left(8, 9) is None
+    assert lower_text(1_999_999_700, DEFAULT) == "1.999 s"
+    assert lower_text(7, "") == "7"
+
+
+def test_a_bound_of_the_store_above_the_schedule_is_told() -> None:
+    """It is not of this run, nor of one next to it."""
+    result = kvopt.run(TIGHT, "svf")
+    result.__dict__["known_bound"] = KnownBound((result.tel or 0) + 1, "work")
+    assert "(from total work) exceeds the TEL of a checked schedule" in exceeded_bounds(result)[0]

@@ -119,6 +119,18 @@ def test_the_command(
     assert svf["stability_rate"] == pytest.approx(76.57, abs=0.01)
 
 
+def test_a_wrong_run_ends_the_search(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line says what is wrong, and no rate is shown."""
+    monkeypatch.setattr(module, "alarms", lambda runs: [f"{runs[0].run}: refused"])
+    asked = ["chat", "--set", "n=400", "--slo", "ttft:10ms", "--methods", "svf", "--quiet"]
+    assert command.main([*asked, "--store", str(tmp_path / "runs.sqlite")]) == 5
+    shown = capsys.readouterr()
+    assert "A METHOD IS WRONG: svf on chat_" in shown.err
+    assert (shown.err.count("\n"), shown.out) == (1, "")
+
+
 def test_a_run_is_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its passes are doubled until it is sustained, fails, or grows after 20 times in service."""
     runs: list[tuple[float, int]] = []

@@ -222,6 +222,10 @@ def test_measured_next_to_simulated(tmp_path: Path, capsys: pytest.CaptureFixtur
         found, real = (float(each.split("mean ")[1].split()[0]) for each in pair)
         off = 100 * (found / real - 1)
         assert float(error.partition(" %, p99")[0]) == pytest.approx(off, abs=0.1 + 0.1 / real)
+    assert solve([*named, "--time-limit", "3"]) == 0
+    found = capsys.readouterr().out
+    assert "TTFT measured  mean 0.150 s" in found
+    assert "simulated: mean" not in found
     for more in (["--rate", "2"], ["--round-seconds", "1"]):
         assert solve([*named, "--policy", "svf", *more]) == 0
         assert "measured " not in capsys.readouterr().out
@@ -291,6 +295,9 @@ def test_a_suite_s_traces_are_told(tmp_path: Path, capsys: pytest.CaptureFixture
     assert evaluate([*asked, "--model", "llama3-8b"]) == 0
     *_, last = capsys.readouterr().out.splitlines()
     assert last == "simulated; computed, not measured: batch time and memory (docs/gpus.md)"
+    alone = ["--policy", "svf", "--gpu", "h100-80", "--model", "llama3-8b", "--time-limit", "3"]
+    assert solve([str(tmp_path / "bench.json"), *alone]) == 0
+    assert last in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
