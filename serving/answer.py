@@ -233,8 +233,7 @@ def answer_on(
     instance: Instance, outcomes: Iterable[MethodTotal], bound: int | None, **how: Any
 ) -> Answer | None:
     """Return the answer on one instance; see :func:`make_answer`."""
-    n, unit = len(instance), instance.unit
-    return make_answer(outcomes, bound=bound, requests=n, unit=unit, **how)
+    return make_answer(outcomes, bound=bound, requests=len(instance), unit=instance.unit, **how)
 
 
 def missing_reason(unrun: Sequence[str]) -> str:

@@ -132,8 +132,7 @@ def rounds_only(instance: Instance, method: Method) -> str:
     declared = None if method.model is None else method.model.declared
     in_seconds = isinstance(declared, ComputedBound) and declared.time_unit == "second"
     if instance.time_unit == "round":
-        wants = f"is in seconds, and {instance.name} has arrivals in rounds"
-        return wants if in_seconds else ""
+        return f"is in seconds, and {instance.name} has arrivals in rounds" if in_seconds else ""
     if method.kind in ("file", "policy"):
         runs = not (method.advised and instance.arrival_times.any())
         what = "is advised by an LP relaxation in rounds"

@@ -23,6 +23,7 @@ from kvopt.sweeps.contradictions import alarms
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.sweep_inputs import Wishes, with_wishes
 from schedules.clock.timeline import make_timeline
+from schedules.evidence import bounds_hold
 from schedules.schedule_files import parse_schedule
 from serving.batch_time import DEFAULT, read_batch_time
 from serving.batch_time_choice import refuse_rounds_only
@@ -130,11 +131,10 @@ def capacity(
         low, high = largest_rate(partial(keeps, method, found), start, precision)
         start = low or start
         name: dict[str, Any] = {"method": shown_method(method.text, method.own_name)}
-        burst = high in found and found[high].burst
-        line = name | {"capacity": low, "not_kept": high, "burst": burst}
-        if low in found:
-            line |= {"share": found[low].share, **found[low].metrics}
-        lines.append(line)
+        line = name | {"capacity": low, "not_kept": high}
+        line["burst"] = high in found and found[high].burst
+        more = {"share": found[low].share, **found[low].metrics} if low in found else {}
+        lines.append(line | more)
         probes = [each for _, each in sorted(found.items())]
         shown = ("rate", "share", "sustained")
         runs += [name | {each: vars(x)[each] for each in shown} | x.metrics for x in probes]
@@ -166,7 +166,9 @@ def _probe(
                 return Probe(rate, math.nan)
             whole = make_timeline(task.instance, parse_schedule(document))
             run, times = steadiness(whole), behind_warm_up(whole)
-            steady.append(run.sustained(rate, most))
+            shown = ran.shown[task.key]
+            covered = bounds_hold(shown.detail, shown.keeps_tokens)
+            steady.append(run.sustained(rate, most if covered else math.inf))
             shares.append(float(good(times, slo).mean()))
             metrics = serving(times)
             found.append(
@@ -190,8 +192,8 @@ class StabilityRate:
 
     No scheduler that bounds cover (``serving.bounds.loads.not_covered``) sustains more.  Proof.
     A round charges each request the share h / M of its base and its load, and the charges add up to
-    no more than its time (``work_bound``).  With a backlog below B, rate · T − B requests are
-    completed in a time T, so their work is at most T.  Divide by T, which grows without end.
+    no more than its time (``work_bound``).  In a time T all but a backlog of B requests complete,
+    each of work w at most: rate · T · b · E[g] / M − B · w ≤ T.  Divide by T, which grows.
 
     ``memory`` is M (tokens), ``held`` E[g] (tokens), ``work`` the mean work of a request (seconds),
     ``error`` its :func:`blockwise_error`.

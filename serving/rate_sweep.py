@@ -115,16 +115,17 @@ def rate_sweep(
     spans = {rate: each.arrival_times[-1] / NANOSECONDS for rate, each in drawn.items()}
     rows["drawn_rate"] = (rows["n"].astype(float) - 1) / rows["rate"].map(spans)
     waiting = rows["peak_waiting"].ne(0) & rows["waits"].eq("")
-    steady = zip(rows["steady"], rows["rate"], waiting, strict=True)
-    judged = [run and run.sustained(rate, most, waits=waits) for run, rate, waits in steady]
+    least = rows["apart"].map({True: math.inf, False: most})
+    steady = zip(rows["steady"], rows["drawn_rate"], least, waiting, strict=True)
+    judged = [run and run.sustained(*rates, waits=waits) for run, *rates, waits in steady]
     rows["sustained"] = pd.array(judged, dtype="boolean")
     bounds, goodputs = zip(*(limits[sha] for sha in rows["instance_sha256"]), strict=True)
     rows["lower"] = pd.array([each and each.value for each in bounds], dtype="Int64")
     rows["bound_from"], rows["most"] = [str(each or "") for each in bounds], goodputs
     wrong = alarms(list(ran.shown.values()))
-    for run in rows.to_dict("records"):
+    for run in rows[~rows["apart"]].to_dict("records"):
         who, tel, lower = f"{run['name']} on {run['instance']}", run["tel"], run["lower"]
-        if not run["apart"] and not pd.isna(lower) and not pd.isna(tel) and tel < lower:
+        if not pd.isna(lower) and not pd.isna(tel) and tel < lower:
             wrong.append(f"{who}: TEL {tel}, and a bound of {lower} ({run['bound_from']})")
         if run["good"] > run["most"] * (1 + _ROUNDING):
             wrong.append(f"{who}: goodput {run['good']}, and a bound of {run['most']}")

@@ -71,6 +71,5 @@ def main(options: CommandOptions) -> int:
     columns = ["mean", *(f"p{each}" for each in PERCENTILES)]
     print(plain_table(["", *columns, *columns], rows))
     if off:
-        wrong = "do the limits above differ from the engine's? (docs/measured.md)"
-        complain(options.program, f"the fit is off, {', '.join(off)}; {wrong}")
+        complain(options.program, f"the fit is off, {', '.join(off)}; see docs/measured.md")
     return 0
