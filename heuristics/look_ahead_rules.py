@@ -107,8 +107,7 @@ class LookAheadAdmission(Rules):
             prompt, belief = state.prompts[request], self._beliefs[request]
             if not self._ends.allows(state, tokens_next, prompt, belief):
                 # The tokens of the active requests only grow until something ends.
-                least = 0 if self.redraws else prompt
-                self._quiet = tokens_next + least + 1 > state.memory
+                self._quiet = tokens_next + (0 if self.redraws else prompt) + 1 > state.memory
                 break
             self._ends.add(request, prompt, belief, state.now)
             self.take(request, state.now)

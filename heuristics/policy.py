@@ -139,8 +139,7 @@ class Known:
 
     def sorted_by(self, *keys: NDArray[Any]) -> Ints:
         """Return all positions by keys, ties by arrival, then by position."""
-        columns = (*keys, self.arrivals, np.arange(len(self)))
-        return np.lexsort(columns[::-1]).astype(np.int64)
+        return np.lexsort((*keys, self.arrivals, np.arange(len(self)))[::-1]).astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.prompts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,17 @@ _FREEDOM = 3.5
 
 @dataclass(frozen=True)
 class PredictionModel:
-    """A prediction model."""
+    """A prediction model: ``predict`` takes outputs (tokens, shape (n,)), a generator, values."""
 
-    #: Name on the command line.
     name: str
     summary: str
-    #: Returns the forecast, given outputs (tokens, shape (n,)), a generator and values.
     predict: _Predict
     parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def draws(self) -> bool:
+        """Whether another seed gives another forecast: ``predict`` names its generator then."""
+        return "rng" in signature(self.predict).parameters
 
 
 PREDICTIONS: dict[str, PredictionModel] = {}

@@ -110,7 +110,7 @@ def _run_by_rounds(
     else:
         plan, keeps_tokens = policy, False
         assert isinstance(plan, PlanPolicy)
-        rules = PlannedRules(known.outputs.tolist(), lambda those: _pieces(plan, known.take(those)))
+        rules = PlannedRules(known.upper.tolist(), lambda those: _pieces(plan, known.take(those)))
     late = rules.engine_accounting
     trace = drive(
         policy.name,

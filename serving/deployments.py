@@ -12,7 +12,7 @@ them with five published factors:
   on two A100 (``llama2-70b-2xa100``: 0.72).
 
 Tensor parallelism divides all but the layers' and the round's time.  Its communication, and
-memory for activations, are left out, so the memory is a few percent more than vLLM states at its
+memory for activations, are left out, so the memory may be a third more than vLLM states at its
 start (``GPU KV cache size``).  docs/gpus.md compares the result with measured rounds.
 """
 

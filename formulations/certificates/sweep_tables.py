@@ -92,8 +92,7 @@ class ReaderRequestKinds:
 
     def refuse_strict(self, strict: Sequence[int]) -> None:
         """Refuse all but increasing places of kinds with one request."""
-        single = np.flatnonzero(self.counts == 1).tolist()
-        if sorted(set(strict) & set(single)) != list(strict):
+        if sorted(set(strict) & {*np.flatnonzero(self.counts == 1).tolist()}) != list(strict):
             raise BackwardError("strict: expected kinds of one request each, increasing")
 
     @property
@@ -443,6 +442,7 @@ def gain_of(
     """
     power = max(0, network.memory.bit_length() - UNIT_BITS)
     gain = np.zeros((network.memory >> power) + 1, dtype=np.int64)
+    refuse_large(-int(costs.min(initial=0)) * (len(gain) + int(network.kinds.counts.sum())))
     peaks = (network.kinds.prompts + network.kinds.outputs)[able] >> power
     budget.take(CALL * sum((len(gain) // np.maximum(peaks, 1)).tolist()))
     for g, cost, held in zip(able.tolist(), costs.tolist(), peaks.tolist(), strict=True):

@@ -51,7 +51,8 @@ def completion_bounds(
     extra = (multipliers - network.least)[kinds.of]
     longest = last + int(kinds.outputs.max())
     largest = len(extra) * (network.unit * longest + int(np.abs(extra).max()))
-    if largest + int(np.abs(worth).max()) + int(np.abs(bases.sigma).max()) >= SAFE:
+    largest += sum(network.worth.tolist()) + int(np.abs(worth).max())
+    if largest + int(np.abs(bases.sigma).max()) >= SAFE:
         return None
     return CompletionBounds(
         bases, rule.profiles, kinds.first[kinds.of], extra, worth, network.unit

@@ -208,8 +208,7 @@ def _start_slack(kinds: RequestKinds, pay: Ints, unit: int, window: int) -> tupl
     least = base_kernels.start_slack(
         kinds.outputs, kinds.arrivals, kinds.first, pay, unit, starts, slack
     )
-    kept = np.flatnonzero((slack <= window).any(axis=1))
-    return slack[: int(kept[-1]) + 1], least
+    return slack[: int(np.flatnonzero((slack <= window).any(axis=1))[-1]) + 1], least
 
 
 def _worths(

@@ -1,4 +1,4 @@
-"""Start windows: rounds outside which no request of some optimal schedule starts."""
+"""Start windows: rounds outside which no request of an optimal schedule starts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Windows:
 
 
 def start_windows(instance: Instance, upper_bound: int | None = None) -> Windows:
-    """Return start windows that keep at least one optimal schedule.
+    """Return start windows that keep every optimal schedule.
 
     Proof.  *Horizon.*  Let A be the last arrival and take an optimal schedule.  If at some round
     t ≥ A no request is active while one has not started yet, all starts after t can move one

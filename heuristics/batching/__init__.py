@@ -25,6 +25,5 @@ def batches(known: Known, line: Ints, choose: Callable[[Ints], Mask]) -> Iterato
     while len(line):
         chosen = choose(line)
         batch = line[chosen]
-        keys = (batch, known.arrivals[batch], outputs[batch])
-        yield batch[np.lexsort(keys)]
+        yield batch[np.lexsort((batch, known.arrivals[batch], outputs[batch]))]
         line = line[~chosen]

@@ -241,8 +241,7 @@ class _ReservingRules(Rules):
 
     def _to_prefill(self, state: State, request: int) -> int:
         """Return the tokens of a request that are still to be prefilled."""
-        computed = state.prefilling.get(request, 0)
-        return self._prompts[request] + state.kept(request) - computed
+        return self._prompts[request] + state.kept(request) - state.prefilling.get(request, 0)
 
     def _next_chunk(self, state: State, request: int) -> int:
         most = self._most_prefilled - self._left_to_shorter

@@ -63,8 +63,7 @@ def described_of(document: Mapping[str, Any]) -> Described:
     # A file may write any answer.
     words = isinstance(found.name, str) and found.name.isprintable()
     truths = (getattr(found, each.name) for each in fields(Described) if each.type == "bool")
-    numbers = (bool, int, float, str)
-    known = all(isinstance(each.default, numbers) for each in found.parameters)
+    known = all(isinstance(each.default, bool | int | float | str) for each in found.parameters)
     if not (words and known and all(isinstance(each, bool) for each in truths)):
         raise TypeError("expected a name, truth values and parameters")
     return found

@@ -40,6 +40,8 @@ ROOMS = {
 }
 #: Rooms that an engine runs.
 _RUNS = {"auto": ("team", "highs", "bound", "search", "improve")}
+#: Draws schedules, and decides no result.
+_PICTURE = ROOT / "schedules" / "schedule_picture.py"
 #: Engines that relax a model for advised policies.
 _ADVISERS = ("highs", "bound")
 #: Libraries that decide a result, by room.
@@ -125,7 +127,7 @@ def room_files(room: str) -> list[Path]:
     if (file := own.get(room)) is not None:
         return [file]
     found = {path for pattern in ROOMS[room].split() for path in ROOT.glob(pattern)}
-    return sorted(found - (set(own.values()) if room == "engines" else set()))
+    return sorted(found - ({*own.values()} if room == "engines" else {_PICTURE}))
 
 
 def room_digest(room: str) -> str:

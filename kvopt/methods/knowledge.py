@@ -51,7 +51,7 @@ class Knowledge:
         """Return the knowledge about an instance, whose file may have predictions."""
         if self.lengths != "file":
             return self
-        some = any(each.output_lower is not None for each in instance.requests)
+        some = any(each.output_lower not in (None, each.output_upper) for each in instance.requests)
         return Knowledge("intervals" if some else "exact", self.offline)
 
     @staticmethod

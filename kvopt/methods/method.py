@@ -93,7 +93,7 @@ class Method:
         called = self.call or self.own
         if called is None:
             return True
-        drawn = called.prediction is not None and called.prediction.name == "noise"
+        drawn = called.prediction is not None and called.prediction.draws
         return called.policy.randomised or drawn or self.advised
 
     def on(self, formulation: Formulation, options: OptionValues | None = None) -> Method:

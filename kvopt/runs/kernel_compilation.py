@@ -121,8 +121,7 @@ def _main(units: Collection[str]) -> None:
     # A compiler makes many objects that stay: to look for garbage among them takes a sixth.
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
-    workers = min(usable_cores(), len(CHAINS))
-    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+    with ProcessPoolExecutor(min(usable_cores(), len(CHAINS)), get_context("fork")) as pool:
         pool.map(_compile_chain, [[unit for unit in chain if unit in units] for chain in CHAINS])
 
 
