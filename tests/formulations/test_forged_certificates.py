@@ -1,8 +1,10 @@
 """Certificates made to prove too much: whatever they hold, no value is above the optimum."""
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -143,6 +145,34 @@ def test_no_forged_certificate_exceeds_the_optimum(
                 best, value = trial, found
         assert value <= optimum, (instance, best)
     assert taken >= draws // 8
+
+
+def test_no_forged_sweep_exceeds_the_optimum() -> None:
+    """Multipliers up to 2⁶², of which a knapsack of 4,095 tokens would add up 4,095: all refused.
+
+    The first is just beyond: 4,093 · v is 2⁶³ or more, of two requests with OPT 2 + 1.
+    """
+    two, large = instance_of(4095, (0, 0, 2), (1, 0, 1)), -(-(2**63) // 4093)
+    told: Document = {"memory": [0, 2] + [0] * 10, "multipliers": [1, -large], "strict": []}
+    tried = [(two, told | {"denominator": 10_000, "value": 4})]
+    rng = random.Random(3)
+    for _ in range(300):
+        instance = replace(_instance(rng), memory=rng.choice([9, 4095, 10**5]))
+        kinds = Counter((r.arrival, r.prompt, r.output) for r in instance.requests)
+        sizes = [0, 1, -1, *(sign * 2 ** rng.randint(30, 62) for sign in (1, -1))]
+        document: Document = {
+            "memory": _prices(rng, rng.randint(0, 9)),
+            "multipliers": [rng.choice(sizes) + rng.randint(-2, 2) for _ in kinds],
+            "denominator": rng.choice([1, 7, 10_000]),
+        }
+        if rng.random() < 0.7:
+            single = [k for k, kind in enumerate(sorted(kinds)) if kinds[kind] == 1]
+            document["strict"] = sorted(rng.sample(single, rng.randint(0, len(single))))
+        value = brute_force_optimum(instance) + rng.randint(1, 2)
+        tried.append((instance, document | {"value": value}))
+    for instance, document in tried:
+        with pytest.raises(CertificateError):
+            evaluate_certificate(instance, read_certificate({"kind": "sweep"} | document))
 
 
 #: 200 equal requests one after the other: TEL Σ 20·k = 20·200·201/2 = 402,000.

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.policy import Forecast, Ints, Keys, Known, ListPolicy, NotApplicableError, Values
+from heuristics.policy import (
+    Forecast,
+    Ints,
+    Keys,
+    Known,
+    ListPolicy,
+    NotApplicableError,
+    PlanPolicy,
+    Values,
+)
 from heuristics.policy_registry import policies
 from heuristics.predictions import PREDICTIONS, predict
 from heuristics.simulator import RunSetting, run_policy
@@ -271,6 +280,25 @@ def test_laws_by_hand() -> None:
     assert found.laws is not None
     assert found.laws[:, [0, 49, 50, 99]].tolist() == [[1, 1, 2, 2], [7, 7, 9, 9]] * 2
     assert found.estimates.tolist() == [2, 8, 2, 8]
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+def test_what_draws_says_so(name: str) -> None:
+    """Another seed changes the forecast of these models, and of no other."""
+    values = {"low": 1.0, "high": 999.0} if name == "interval" else {}
+    forty = outputs_only(999, *range(20, 60))
+    one, other = (predict(forty, PREDICTIONS[name], values, seed).estimates for seed in (0, 1))
+    assert PREDICTIONS[name].draws == bool((one != other).any())
+
+
+def test_a_plan_takes_upper_ends_for_outputs() -> None:
+    """Of later arrivals, too: smallest upper end first, within the memory of the upper ends.
+
+    Of M = 6 the first, from 0 to 3, reserves all; by its true output the second would start at 1.
+    """
+    requests = (Request(0, 0, 0, 3, 1, 6), Request(1, 1, 0, 4, 1, 4), Request(2, 1, 0, 2, 2, 4))
+    plan = PlanPolicy("by-upper", clairvoyant=False, plan=lambda known: np.argsort(known.upper))
+    assert run_policy(plan, Instance("three", 6, requests), RunSetting()).starts == (0, 3, 5)
 
 
 def test_no_policy_sees_later_estimates() -> None:

@@ -144,7 +144,7 @@ def test_seeds_are_for_what_draws() -> None:
     names = ("mine", "plain", "guesses", "broken")
     drawn = [read_method(f"file:{name}.py").seeded for name in names]
     assert drawn == [True, False, False, True]
-    assert read_method("file:guesses.py with noise").seeded
+    assert read_method("file:guesses.py with rank").seeded
 
 
 @pytest.mark.slow("waits")
@@ -293,6 +293,9 @@ def test_what_a_method_knows() -> None:
     told |= {"a-min with deciles": "deciles", "alpha-beta(alpha=0.2)": "nothing"}
     told |= {"<script>": "unknown"}
     assert {text: knowledge(text) for text in told} == {k: Knowledge(v) for k, v in told.items()}  # type: ignore[arg-type]
+    for upper, lengths in ((2, "exact"), (3, "intervals")):
+        one = Instance("one", 9, (Request(0, 0, 0, 2, 2, upper),))
+        assert knowledge("a-min").on(one).lengths == lengths
 
 
 @pytest.mark.parametrize(
