@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiers import KINDS, a_few, in_two, spread
+from tests.tiers import KINDS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -40,15 +40,6 @@ def test_a_reason_is_one_of_the_list(tmp_path: Path) -> None:
     assert ran.returncode == pytest.ExitCode.USAGE_ERROR
     wrong = [f"tests/test_some.py::test_slow{number}" for number in (1, 2, 3)]
     assert f"does not list: {wrong}" in ran.stderr
-
-
-def test_parameters_are_split() -> None:
-    """Every value is in one tier; of five every third is quick: 0 and 3."""
-    marked = [([*each.values], bool(each.marks)) for each in a_few((1, (2, 3)), 1)]
-    assert marked == [([1], False), ([2, 3], True)]
-    assert [bool(each.marks) for each in spread(range(5), 3)] == [False, True, True, False, True]
-    batches = [(each.values, bool(each.marks)) for each in in_two(range(5), 3)]
-    assert batches == [(([0, 3],), False), (([1, 2, 4],), True)]
 
 
 def test_the_page_lists_the_reasons() -> None:

@@ -90,24 +90,6 @@ def test_signals_in_mid_solve(
     assert check_schedule(read_instance(hard), read_schedule(out)).valid
 
 
-@pytest.mark.slow("waits")
-def test_stopped_beyond_the_limit(hard: Path, tmp_path: Path) -> None:
-    """Ctrl-Z, and ``fg`` when the time is over: the best schedule so far is written."""
-    out = tmp_path / "out.json"
-    process = start_solve(hard, "--out", out, "--solver", "cpsat", "--time-limit", "6")
-    wait_for_an_incumbent(process)
-    watcher = psutil.Process(process.pid)
-    everyone = [watcher, *watcher.children()]
-    for each in everyone:
-        each.suspend()
-    time.sleep(8)
-    for each in reversed(everyone):
-        each.resume()
-    process.communicate(timeout=30)
-    assert process.returncode == 0
-    assert check_schedule(read_instance(hard), read_schedule(out)).valid
-
-
 @pytest.mark.parametrize("after", [0.0, 0.0005, 0.001, 0.002, 0.004, 0.1, 0.3])
 def test_interrupted_while_it_starts(after: float, hard: Path, tmp_path: Path) -> None:
     """One line or a schedule, and a documented code; never a traceback."""
