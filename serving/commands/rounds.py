@@ -8,7 +8,7 @@ from serving.batch_time.kinds.fitted import UnfitError
 from serving.batch_time.vllm_log import read_log
 from support.click_command import Command, CommandOptions, argument, option
 from support.json_files import write_text
-from support.message_text import plural, summary_text
+from support.message_text import plural
 from support.output_checks import OutputError, check_outputs
 
 
@@ -40,5 +40,5 @@ def main(options: CommandOptions) -> int:
     rows += [("--batch-time", f'"{model.name}"'), ("fit", model.origin)]
     if not found.holds:
         rows.append(("note", "the log does not say what the cache holds: reading it has no time"))
-    print(summary_text(rows))
+    print("\n".join(f"{label:<12}  {value}" for label, value in rows))  # too long to wrap
     return 0

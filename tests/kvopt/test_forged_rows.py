@@ -261,9 +261,9 @@ def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
     write_instance(FOUR, file := forger.path.with_name("four.json"))
     code = evaluate([str(file), "--methods", "svf", "--store", str(forger.path)])
     assert code == 5 * (bound == 13)
-    forger.set(status="error", detail="contradicted: 13 > 12")
+    told = {"status": "error", "detail": "contradicted: 13 > 12"}
+    forger.put(method="highs:ilp", tel=12, lower_bound=bound, **told)
     assert evaluate([str(file), "--methods", "svf", "--store", str(forger.path)]) == 0
-    forger.set(status="optimal", detail="")
     forger.set(method="foo:ilp")
     assert not prepare_rows(read_rows(forger.path))["solved"].any()
 
