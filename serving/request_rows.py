@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from instances.instance import Instance
-from kvopt.store.row_files import frame_csv
 from schedules.clock.timeline import Timeline
 from serving.metrics import MILLISECOND, good, latencies, tpots
 from serving.slo import Slo
@@ -55,5 +54,5 @@ def write_requests(frame: pd.DataFrame, path: str | Path) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{path}: expected a name with {' or '.join(SUFFIXES)}")
-    parquet = suffix == ".parquet"
-    write_bytes(path, frame.to_parquet(index=False) if parquet else frame_csv(frame).encode())
+    csv = frame.to_csv(index=False, lineterminator="\n").encode()
+    write_bytes(path, frame.to_parquet(index=False) if suffix == ".parquet" else csv)

@@ -40,8 +40,7 @@ def order_by_quantiles(known: Known) -> Ints:
         chosen[core[first_fit(line_peaks[core], known.memory)]] = True
         waits[line[chosen]] = False
         by_share = by_share[waits[by_share]]
-        spare = known.memory - int(line_peaks[chosen].sum())
-        more = by_share[first_fit(peaks[by_share], spare)]
+        more = by_share[first_fit(peaks[by_share], known.memory - int(line_peaks[chosen].sum()))]
         if len(more):
             places[line] = np.arange(len(line))
             chosen[places[more]] = True

@@ -9,7 +9,8 @@ output.  A step is planned as in ``vllm-v1``, except for these rules:
 
 The policy is not clairvoyant.  The parameters are the engine's (``docs/policies.md``).
 
-Guarantee: none is claimed.  It ends if no two requests have the same estimate and arrival (P11).
+Guarantee: none is claimed.  It always ends if no two requests have equal estimates and arrivals.
+Proof: docs/proofs/termination.md (P11).
 """
 
 from typing import Any

@@ -182,7 +182,7 @@ COMPUTED: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
     (
         "docs/gpus.md",
         r"at 1/([\d.]+) of the bandwidth, the cache at 1/([\d.]+), .*? ([\d.]+) µs per layer, "
-        r"([\d.]+) µs per request and (\d+) µs per round\. .*?"
+        r"([\d.]+) µs per decoding request and (\d+) µs per round\. .*?"
         r" prompts at ([\d.]+) of the operations",
         _factors,
     ),
