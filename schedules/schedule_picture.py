@@ -121,7 +121,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
         ):
             _add_frame(axes, instance, stack)
             words = f"{cut_middle(schedule.method, 80)}:   {_subtitle(instance, schedule)}"
-            axes.set_title(words, **_QUIET | {"fontsize": min(10.0, 1000 / len(words))})
+            axes.set_title(words, **_QUIET | {"fontsize": min(10.0, 1150 / len(words))})
         ends = [(stack.edges[0], stack.edges[-1]) for stack in stacks]
         rows[0].set(xlabel="", xlim=(min(ends)[0], max(end for _, end in ends)))
         for axes, stack in zip(rows, stacks, strict=True):

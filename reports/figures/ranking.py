@@ -71,6 +71,6 @@ def ranking_figure(table: Table) -> Drawing:
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
         axes.margins(x=0.16)
-        axes.set(xlabel="mean gap to OPT, %", ylabel="")
+        axes.set(xlabel="mean gap to OPT, %", ylabel="", xlim=(0, None))
         made.figure.legend(loc="outside lower right", ncols=len(classes))
     return made
