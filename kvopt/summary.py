@@ -42,7 +42,7 @@ def summary_rows(result: Result) -> list[SummaryLine]:
         # The measurement is of an engine, not of whatever schedule is best.
         named = result.measured if result.method != "auto" else None
         rows += serving_lines(result.timeline, result.slo, named)
-        if result.measured is not named:
+        if result.measured is not None and named is None:
             rows += measured_lines(result.measured)
         limits = result.method, result.batch_time, instance.memory
         if binding := what_binds(*limits, result.timeline):

@@ -261,7 +261,7 @@ def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
     write_instance(FOUR, file := forger.path.with_name("four.json"))
     code = evaluate([str(file), "--methods", "svf", "--store", str(forger.path)])
     assert code == 5 * (bound == 13)
-    told = {"status": "error", "detail": "contradicted: 13 > 12"}
+    told: dict[str, Any] = {"status": "error", "detail": "contradicted: 13 > 12"}
     forger.put(method="highs:ilp", tel=12, lower_bound=bound, **told)
     assert evaluate([str(file), "--methods", "svf", "--store", str(forger.path)]) == 0
     forger.set(method="foo:ilp")

@@ -223,9 +223,9 @@ def test_measured_next_to_simulated(tmp_path: Path, capsys: pytest.CaptureFixtur
         off = 100 * (found / real - 1)
         assert float(error.partition(" %, p99")[0]) == pytest.approx(off, abs=0.1 + 0.1 / real)
     assert solve([*named, "--time-limit", "3"]) == 0
-    found = capsys.readouterr().out
-    assert "TTFT measured  mean 0.150 s" in found
-    assert "simulated: mean" not in found
+    alone = capsys.readouterr().out
+    assert "TTFT measured  mean 0.150 s" in alone
+    assert "simulated: mean" not in alone
     for more in (["--rate", "2"], ["--round-seconds", "1"]):
         assert solve([*named, "--policy", "svf", *more]) == 0
         assert "measured " not in capsys.readouterr().out
