@@ -33,7 +33,7 @@ Round = Whole
 #: they do, as most bounds in seconds.
 KEEPS_TOKENS = "keeps tokens over evictions"
 ENGINE_ACCOUNTING = "counts memory as vLLM's engine"
-CACHED = "goes on from tokens in free blocks"
+CACHED = "goes on from tokens without prefilling them again"
 EASIER = (KEEPS_TOKENS, ENGINE_ACCOUNTING, CACHED)
 OUTSIDE = ": outside the problem, its TEL may be below OPT"
 COVERED = ": bounds in seconds hold for that, too"
