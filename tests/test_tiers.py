@@ -34,14 +34,6 @@ def test_each_tier_runs_by_itself(words: tuple[str, ...], ran: str, tmp_path: Pa
     assert f"test_{ran} PASSED" in shown
 
 
-def test_a_reason_is_one_of_the_list(tmp_path: Path) -> None:
-    """No test is slow without a reason, or for one or two of its own."""
-    ran = _run(tmp_path, ['"walks"', "", '"since it is slow"', '"walks", "waits"'])
-    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
-    wrong = [f"tests/test_some.py::test_slow{number}" for number in (1, 2, 3)]
-    assert f"does not list: {wrong}" in ran.stderr
-
-
 def test_the_page_lists_the_reasons() -> None:
     """CONTRIBUTING has the same reasons in the same words."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -67,8 +67,7 @@ class MasterLP:
         Columns to ``keep`` stay: they make every finer master feasible.
         """
         with np.errstate(over="ignore"):
-            marked = (starts + 1) * self._marks
-            keys = np.add.reduceat(marked[self._members], self._offsets[:-1])
+            keys = np.add.reduceat(((starts + 1) * self._marks)[self._members], self._offsets[:-1])
             keys += np.arange(len(keys)) * 0x9E3779B97F4A7C1
         new = np.flatnonzero(~np.isin(keys, self._keys))
         if not len(new):

@@ -92,8 +92,7 @@ class PriceGrid:
         self.times = np.arange(knots[-1] + 1)
         last = max(len(knots) - 2, 0)
         self.knot = np.clip(np.searchsorted(knots, self.times, side="right") - 1, 0, last)
-        upper = knots[np.minimum(self.knot + 1, len(knots) - 1)]
-        widths = np.maximum(upper - knots[self.knot], 1)
+        widths = np.maximum(knots[np.minimum(self.knot + 1, len(knots) - 1)] - knots[self.knot], 1)
         self.share = np.clip((self.times - knots[self.knot]) / widths, 0.0, 1.0)
         # Nothing is held at time 0.
         below, share, size = self.knot[1:], self.share[1:], len(knots) + 1

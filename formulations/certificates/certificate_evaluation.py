@@ -113,8 +113,7 @@ def _evaluate_part(instance: Instance, number: int, bound: PartBound, budget: Re
             raise CertificateError("expected no parts of a part")
         if own.upper_bound is not None:
             schedule = make_schedule(part, list(bound.starts), "assumed")
-            verdict = check_schedule(part, schedule)
-            if not verdict.valid or schedule.tel > own.upper_bound:
+            if not check_schedule(part, schedule).valid or schedule.tel > own.upper_bound:
                 raise CertificateError(f"expected starts of a TEL of {own.upper_bound} or less")
         return max(0, evaluate_certificate(part, own, budget))
     except TooLongError as error:

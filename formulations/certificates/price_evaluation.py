@@ -31,11 +31,13 @@ from instances import Instance, Request
 
 #: Starts priced at a time, few enough for a processor's cache.
 STARTS = 1 << 14
-#: Steps of a start, of each of its windows, of each look-ahead row at its run; calls of a request.
-STEPS_OF_A_START, STEPS_OF_A_WINDOW, STEPS_OF_A_ROW, CALLS_OF_A_REQUEST = 30, 10, 50, 80
-#: Numbers held for each time of a look-ahead row, and with rows for each time up to the last price
-#: and each start of a request.
-HELD_OF_A_ROW, HELD_OF_A_TIME, HELD_OF_A_START = 8, 12, 4
+#: Steps of a start, of each of its windows, of each look-ahead row at its run.
+STEPS_OF_A_START, STEPS_OF_A_WINDOW, STEPS_OF_A_ROW = 30, 10, 50
+#: Calls of NumPy of a request, of each of its windows, and of each row for some of its starts.
+CALLS_OF_A_REQUEST, CALLS_OF_A_WINDOW, CALLS_OF_A_ROW = 80, 8, 40
+#: Numbers held for each time of a look-ahead row, and with rows for each time up to the last price,
+#: each start and each output token of a request.
+HELD_OF_A_ROW, HELD_OF_A_TIME, HELD_OF_A_START, HELD_OF_AN_OUTPUT = 8, 12, 4, 8
 
 #: Group, and rounds of a window before the start and after it.
 Window = tuple[int, int, int]
@@ -130,10 +132,12 @@ def measured(
         last = length + max((b for _, b, _ in own if b > 0), default=0)
         spans[like] = first, end = pricing.span(position, last, limit)
         steps += (end - first + 1) * (STEPS_OF_A_START + STEPS_OF_A_WINDOW * len(own))
+        steps += CALL * CALLS_OF_A_WINDOW * len(own)
     budget.take(steps * factor)
     if rows:
         longest = max(last - first + 1 for first, last in spans.values())
-        budget.hold(HELD_OF_A_START * longest * factor)
+        outputs = max(request.output for request in instance.requests)
+        budget.hold((HELD_OF_A_START * longest + HELD_OF_AN_OUTPUT * outputs) * factor)
         spans = {like: pricing.narrowed(found[like][0], *span) for like, span in spans.items()}
         steps = pricing.row_steps((found[like][0], *span) for like, span in spans.items())
         budget.take(steps * factor)
@@ -307,7 +311,9 @@ class _Pricing:
             for row in self._rows:
                 reached = min(last, row.last) - max(first, row.first - output) + 1
                 if reached > 0:
-                    steps += STEPS_OF_A_ROW * (reached + output)
+                    parts = -(-reached // STARTS)
+                    steps += STEPS_OF_A_ROW * reached
+                    steps += (STEPS_OF_A_ROW * output + CALLS_OF_A_ROW * CALL) * parts
         return steps
 
 

@@ -259,8 +259,10 @@ def take_tables(
     """
     states = int(kinds.outputs.sum())
     budget.take(states * knots * 10 * OPERATION)
-    ends = np.maximum(kinds.arrivals, times) + 1
-    budget.take(sum((ends * kinds.outputs).tolist()) * STEPS_OF_AN_ENTRY)
+    ends = [max(arrival, times) + 1 for arrival in kinds.arrivals.tolist()]
+    entries = sum(end * o for end, o in zip(ends, kinds.outputs.tolist(), strict=True))
+    budget.take(entries * STEPS_OF_AN_ENTRY)
+    budget.hold(sum(ends))
     hold_table(budget, times * states)
     if search:
         budget.take(_work(instance, kinds) * times)

@@ -102,8 +102,7 @@ def _add_differences(model: cp_model.CpModel, instance: Instance, starts: list[A
 def _classes(instance: Instance) -> list[list[int]]:
     classes: dict[tuple[int, int, int], list[int]] = {}
     for i, request in enumerate(instance.requests):
-        key = (int(request.arrival), request.prompt, request.output)
-        classes.setdefault(key, []).append(i)
+        classes.setdefault((int(request.arrival), request.prompt, request.output), []).append(i)
     return list(classes.values())
 
 

@@ -185,8 +185,7 @@ def _undominated(parts: list[States], budget: int) -> States:
         new[1:] = (states[1:, others] != states[:-1, others]).any(axis=1)
         group = np.cumsum(new)
         # Ranks of the waiting, each group's below the last group's.
-        ranks = np.unique(states[:, -1], return_inverse=True)[1]
-        shifted = ranks - group * (len(states) + 1)
+        shifted = np.unique(states[:, -1], return_inverse=True)[1] - group * (len(states) + 1)
         least = np.minimum.accumulate(shifted)
         keep = new.copy()
         keep[1:] |= shifted[1:] < least[:-1]

@@ -198,8 +198,7 @@ def _start_slack(kinds: RequestKinds, pay: Ints, unit: int, window: int) -> tupl
     _safe(unit * (len(pay) + 2 * longest + int(kinds.arrivals.max())) + longest * dearest + window)
     end, starts = len(pay) - 1, 0
     for a, o, low in zip(kinds.arrivals, kinds.outputs, kinds.first, strict=True):
-        reach = min(int(o), max(end - int(a), 0))
-        ages = np.arange(reach)
+        ages = np.arange(min(int(o), max(end - int(a), 0)))
         first = unit * int(o) + int(pay[int(a) + 1 + ages, int(low) + ages].sum())
         starts = max(starts, int(a) - int(o) + (first + window) // unit + 1)
     _refuse(starts * len(kinds.counts), "starts")

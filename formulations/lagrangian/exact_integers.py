@@ -60,8 +60,7 @@ def lookahead_cost(
     """
     most = memory * (peak + rounds)
     slope = memory + share * rounds + weight
-    paid = times * price * (most + 3 * memory * (last + 1))
-    return paid + most + 2 * slope * (peak + rounds)
+    return times * price * (most + 3 * memory * (last + 1)) + most + 2 * slope * (peak + rounds)
 
 
 def state_cost(rounds: int, price: float, payers: int, widest: Sequence[int]) -> float:

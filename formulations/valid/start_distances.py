@@ -30,8 +30,7 @@ def separation(first: Request, second: Request, memory: int) -> int:
     if not overflows(first, second, 0, memory):
         return 0
     # Past the turning point the condition is s_1 + s_2 + 2·o_1 − d ≤ M.
-    falling = first.prompt + second.prompt + 2 * first.output - memory
-    return min(first.output, falling)
+    return min(first.output, first.prompt + second.prompt + 2 * first.output - memory)
 
 
 def forbidden_differences(first: Request, second: Request, memory: int) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from support.module_objects import find_module_objects
 DEFAULT = "llama2-70b-2xa100"
 #: Longest text of a batch time; a path may be long.
 _LONGEST = 4000
-_BEHIND = re.compile(r"(?:\s+on\s+([^\s()]+))?(?:\s+with\s+([^()]+?))?\s*$", re.IGNORECASE)
+_BEHIND = re.compile(r"(?:\s+on\s+([^\s()]+))?(?:\s+with\s+([^\s()][^()]*))?$", re.IGNORECASE)
 _LIMITS = (
     BatchTimeOption("running", "0", "requests at a time"),
     BatchTimeOption("budget", "0", "tokens a round"),

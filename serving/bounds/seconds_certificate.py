@@ -21,7 +21,7 @@ from formulations.certificates.reader_budget import CertificateError, Counts, Re
 from formulations.lagrangian.exact_integers import SAFE
 from formulations.valid.idle_gaps import chosen_of
 from instances import Instance
-from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
+from instances.batch_time import BatchTime, parse_batch_time
 from serving.bounds.loads import PICOSECONDS, RoundRoom, alone_bound, least_decode_load, work_bound
 
 #: Parts of the weight of a first token, and of the place of a station.
@@ -111,12 +111,13 @@ def evaluate_seconds_certificate(
     steps than the length pays for a TooLongError.
     """
     budget = budget or ReaderBudget(len(instance), certificate)
-    try:
-        batch_time = parse_batch_time(certificate.batch_time)
-    except BatchTimeError as error:
-        raise RateCertificateError(str(error)) from None
     if instance.time_unit != "second":
         raise RateCertificateError("expected an instance with arrivals in seconds")
+    try:
+        _ = instance.arrival_times  # refused where one is too late
+        batch_time = parse_batch_time(certificate.batch_time)
+    except ValueError as error:
+        raise RateCertificateError(str(error)) from None
     if certificate.seat and not certificate.running:
         raise RateCertificateError("seat: expected 0 where any number of requests may run")
     if (certificate.kind == "parts") != bool(certificate.parts):

@@ -219,6 +219,13 @@ def _row(last: int) -> Document:
         # Rows with two knots are short, and hold as many times as they like.
         (ROW, {"kind": "prices", "lookahead": [_row(10**12)]}),
         (ROW, {"kind": "prices", "lookahead": [_row(10**7)] * 500}),
+        # Tables up to a late arrival, of a long output, and calls for each row and request.
+        (instance_of(9, (0, 1, 1), (2 * 10**9, 1, 1)), {"kind": "sweep", "memory": [0] * 14_000}),
+        (instance_of(10**9, (0, 1, 2 * 10**8)), {"kind": "prices", "lookahead": [_row(1)]}),
+        (
+            instance_of(10**6, *[(0, i, 1) for i in range(1100)]),
+            {"kind": "prices", "lookahead": [_row(1)] * 900},
+        ),
     ],
 )
 def test_an_evaluation_without_end_is_refused(instance: Instance, document: Document) -> None:

@@ -20,12 +20,6 @@ def _killed(number: int) -> int:
     return number
 
 
-def test_few_stay_in_this_process() -> None:
-    """To begin another one takes longer."""
-    few = list(range(SEVERAL - 1))
-    assert list(side_by_side(_told, few)) == [(each, os.getpid()) for each in few]
-
-
 def test_many_come_in_order_from_other_processes() -> None:
     """Also where only the first is taken: then no process is left."""
     many = list(range(2 * SEVERAL))

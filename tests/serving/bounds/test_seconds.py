@@ -499,13 +499,16 @@ def test_the_condition_on_kept_tokens_looks_at_every_number(square: int) -> None
 
 
 def test_rounds_are_refused() -> None:
-    """One line, and no bound, for arrivals in rounds."""
+    """One line, and no bound, for arrivals in rounds, or after all nanoseconds of 64 bits."""
     instance = Instance("rounds", 9, (Request(0, 0, 1, 2),))
     model = parse_batch_time("unit")
     with pytest.raises(ValueError, match="expected arrivals in seconds"):
         bound_in_seconds(instance, model, time.monotonic() + 1)
     with pytest.raises(RateCertificateError, match="expected an instance with arrivals in seconds"):
         evaluate_seconds_certificate(instance, SecondsCertificate("alone", 0, "unit"))
+    late = Instance("late", 9, (Request(0, 10**12, 1, 2),), time_unit="second")
+    with pytest.raises(RateCertificateError, match="arrives at 1000000000000 seconds"):
+        evaluate_seconds_certificate(late, SecondsCertificate("work", 0, "unit"))
 
 
 def test_improvements_are_reported_and_the_deadline_holds() -> None:
