@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -29,7 +30,10 @@ def side_by_side(function: Callable[[T], R], things: Sequence[T]) -> Iterator[R]
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(usable_cores(), context, _begin, (os.getpid(),))
     try:
-        yield from pool.map(function, things)
+        # pool.map would cancel the rest of a broken pool.
+        waiting = deque(pool.submit(function, each) for each in things)
+        while waiting:
+            yield waiting.popleft().result()
     except BrokenProcessPool:
         raise KilledError("one of the processes was killed; is memory over?") from None
     finally:

@@ -9,6 +9,5 @@ def plain_table(headers: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
     sides = ["left" if each in ("method", "policy", "class") else "right" for each in headers]
     # As a row: tabulate makes columns two characters wider than a header.
-    rows = [headers, *lines]
-    text: str = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=sides)
-    return text
+    look = {"tablefmt": "plain", "disable_numparse": True, "colalign": sides}
+    return str(tabulate([headers, *lines], **look))

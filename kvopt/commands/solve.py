@@ -117,8 +117,7 @@ def _run(options: CommandOptions, started: float) -> int:
     batch_time = chosen_batch_time(instance, options, report)
     name = "" if batch_time is None else batch_time.name
     timed = report if name else None
-    wished = None if options.batch_time is None else batch_time
-    if foreign := refuse_silent_default(timed, wished):
+    if foreign := refuse_silent_default(timed, options.batch_time and batch_time):
         complain(options.program, foreign)
     if method is not None:
         refuse_rounds_only(instance, method)

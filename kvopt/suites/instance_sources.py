@@ -72,8 +72,7 @@ def file_source(
     shown = str(path) if name is None else name
 
     def read() -> tuple[Instance, TraceReport | None]:
-        options = None if trace is None or is_instance_file(path) else trace
-        return read_input(path, options, shown)
+        return read_input(path, None if is_instance_file(path) else trace, shown)
 
     return InstanceSource(shown, read, Path(path))
 

@@ -55,8 +55,7 @@ class RunSummary:
 def run_summaries(store: Store, keys: Collection[str] | None) -> list[RunSummary]:
     """Return the summaries of stored runs; ``keys`` None means all."""
     wanted = None if keys is None else set(keys)
-    names = [each.name for each in fields(RunSummary) if each.name != "keeps_tokens"]
-    rows = store.select(*names)
+    rows = store.select(*(x.name for x in fields(RunSummary) if x.name != "keeps_tokens"))
     runs = [RunSummary(*row) for row in rows if wanted is None or row[0] in wanted]
     keeping = token_keeping_policies()
     methods = {run.method for run in runs}
