@@ -16,7 +16,7 @@ from papers.experiment_pages import index_text, page_text
 from papers.experiment_rows import join_rows, read_rows, suite_rows
 from papers.ledger.recompute import format_statements, recompute_all, recompute_statement
 from papers.ledger.statements import LETTERS, statements
-from reports.freshness import stale_rows, stated
+from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.night_rows import RowsError, rows_text
 from support.click_command import (
     CHECK_OPTION,
@@ -137,13 +137,13 @@ def _write_elsewhere(options: CommandOptions) -> int:
 def generate_pages(*, check: bool) -> dict[Path, str]:
     """Return every page and the index from the committed rows.
 
-    ``check`` keeps the number of stale rows that a page states.
+    ``check`` keeps the number of stale rows that a page states, unless it calls itself current.
     """
     files, found, every, all_stale = {}, [], [], 0
     for page in pages().values():
         rows, path = read_rows(rows_file(page)), FOLDER / f"{page.slug}.md"
-        said = stated(path.read_text(encoding="utf-8")) if check and path.exists() else None
-        stale = stale_rows(rows) if said is None else said
+        now = stale_rows(rows)
+        stale = to_be_stated("papers", path, len(rows), now) if check else now
         judged = page.judge(rows)
         files[path] = page_text(page, rows, judged, stale)
         found.append((page, judged))

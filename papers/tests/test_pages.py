@@ -533,14 +533,14 @@ def test_damaged_rows(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_page_says_how_many_rows_are_stale(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As of the day it was written: the check does not fail once sources change."""
+    """A page that calls itself current fails the check once sources change, as elsewhere."""
     monkeypatch.setattr(freshness, "_digest", lambda _: "code 2")
     assert command.main(["mine", "--store", str(place / "store.csv")]) == 0
     page, index = place / "pages" / "mine.md", place / "pages" / "README.md"
     assert "\nAll 4 runs used the present version of their method's code.\n" in page.read_text()
     monkeypatch.setattr(freshness, "_digest", lambda _: "edited")
-    assert command.main(["--check"]) == 0
-    assert command.main([]) == 0
+    assert command.main(["--check"]) == 1
+    assert command.main([]) == command.main(["--check"]) == 0
     assert "\n4 of 4 runs used an older version of their method" in page.read_text()
     assert "\n4 of 4 runs used an older version of their method" in index.read_text()
 
