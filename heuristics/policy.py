@@ -286,7 +286,7 @@ class Policy:
     randomised: bool = field(default=False, kw_only=True)
     """True where the seed changes its schedule."""
     blind: bool = field(default=False, kw_only=True)
-    """True where it uses nothing of the outputs, not even their prediction intervals."""
+    """True where it knows nothing of the outputs: its intervals are [1, M − s]."""
     warm_up: Callable[[], None] | None = field(default=None, kw_only=True)
     """Compiles kernels, beyond those of the simulator, before its clock starts."""
     parameters: tuple[Parameter | Choice, ...] = field(default=(), kw_only=True)

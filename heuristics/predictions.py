@@ -38,7 +38,7 @@ class PredictionModel:
 
     @property
     def draws(self) -> bool:
-        """Whether another seed gives another forecast: ``predict`` names its generator then."""
+        """True if another seed gives another forecast: ``predict`` names its generator then."""
         return "rng" in signature(self.predict).parameters
 
 

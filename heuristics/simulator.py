@@ -157,7 +157,9 @@ def policy_generator(seed: int) -> np.random.Generator:
 def _known(policy: Policy, instance: Instance, setting: RunSetting) -> Known:
     arrivals = instance.arrivals if setting.batch_time is None else instance.arrival_times
     forecast = Forecast(instance.outputs, instance.outputs)
-    if not policy.clairvoyant:
+    if policy.blind:
+        forecast = Forecast(np.ones_like(instance.outputs), instance.memory - instance.prompts)
+    elif not policy.clairvoyant:
         given = setting.prediction_values or {}
         forecast = predict(instance, setting.prediction, given, setting.seed)
     values = {parameter.name: parameter.default for parameter in policy.parameters}

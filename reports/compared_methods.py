@@ -79,8 +79,8 @@ class MethodRanking:
 
 def answer_table(answer: Answer) -> Table:
     """Return the rows of an answer as a table; its note is empty."""
-    keys = ("information", "label", "mean", "saving")
-    kinds: tuple[Kind, ...] = ("text", "name", "text", "text")
+    keys = ["information", "label", *answer.headers[2:]]
+    kinds: list[Kind] = ["text", "name", *["text"] * (len(keys) - 2)]
     shown = tuple(map(Column, keys, answer.headers, kinds))
     return Table("answer", "Answer", "", shown, pd.DataFrame(answer.rows(), columns=keys))
 
@@ -142,18 +142,20 @@ def _find_base(averaged: pd.DataFrame) -> str | None:
 def _answer(
     unit: TimeUnit, runs: pd.DataFrame, lines: pd.DataFrame, bound: int | None
 ) -> Answer | None:
-    metrics = runs.groupby("label")[["peak_waiting", "mean_waiting", "mean_running"]]
-    waiting = metrics.agg(partial(pd.Series.mean, skipna=False)).astype(float)
+    shown = ["p99_e2el_ms", "peak_waiting", "mean_waiting", "mean_running"]
+    metrics = runs.groupby("label")[shown].agg(partial(pd.Series.mean, skipna=False)).astype(float)
     outcomes = lines.dropna(subset="tel")[["label", "method", "knows", "tel"]]
     known, best = runs.iloc[0], None
     if pd.notna(known["upper"]):
         all_known = Knowledge("outputs", offline=True)
         best = "best known", MethodTotal(known["upper_by"], "", all_known, int(known["upper"]))
+    totals = []
+    for label, method, knows, total in outcomes.itertuples(index=False):
+        p99, *waiting = metrics.loc[label]
+        tail = None if pd.isna(p99) else p99
+        totals.append(MethodTotal(label, method, knows, total, tail, no_request_waits(*waiting)))
     return make_answer(
-        [
-            MethodTotal(label, method, knows, total, no_request_waits(*waiting.loc[label]))
-            for label, method, knows, total in outcomes.itertuples(index=False)
-        ],
+        totals,
         bound=bound,
         covers_kept=not runs["unbounded"].any(),
         requests=int(known["n"]),

@@ -56,7 +56,7 @@ def _verdict(instance: Instance, pieces: Iterator[Piece], time: int, tokens: int
     listed = ", ".join(str(identity) for identity in ids[:_IDS_SHOWN])
     return Verdict(
         "infeasible",
-        f"at time {integer_text(time)} {tokens} tokens are held, memory is {instance.memory}; "
+        f"at time {integer_text(time)}, {tokens} tokens are held, memory is {instance.memory}; "
         f"active request ids: {listed}{more}",
         time=time,
         tokens=tokens,

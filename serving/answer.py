@@ -38,7 +38,7 @@ _POLICY = "policy "
 class MethodTotal:
     """Result of a method on an instance: the ``total`` of its latencies.
 
-    ``label`` is its name in tables.  ``no_request_waits`` and ``binding``
+    ``label`` is its name in tables, ``p99`` the 99th percentile of the latencies (milliseconds).  ``no_request_waits`` and ``binding``
     (:mod:`serving.waiting_requests`) are sentences or empty.  ``at_once``: no request waits longer
     than the engine plans, so that order changes nothing.
     """
@@ -47,6 +47,7 @@ class MethodTotal:
     method: str
     knowledge: Knowledge
     total: float
+    p99: float | None = None
     no_request_waits: str = ""
     binding: str = ""
     at_once: bool = False
@@ -72,25 +73,29 @@ class Answer:
     few: str = ""
 
     def __str__(self) -> str:
-        sides = ("left", "left", "right", "right")
+        sides = ["left", "left", *["right"] * (len(self.headers) - 2)]
         cells = tabulate(self.rows(), self.headers, disable_numparse=True, colalign=sides)
         return f"{cells}\n{''.join(text for text, _ in self.conclusion())}".rstrip()
 
     @property
-    def headers(self) -> tuple[str, str, str, str]:
+    def headers(self) -> tuple[str, ...]:
         """The titles of the columns of :meth:`rows`."""
         rounds = ", rounds" if self.unit is ROUNDS else ""
         than = "vLLM" if self._vllm else self.base.label
-        return "information", "best method", f"mean latency{rounds}", f"saving over {than}"
+        p99 = () if self.base.p99 is None else ("p99 latency",)
+        return "information", "best method", f"mean latency{rounds}", *p99, f"saving over {than}"
 
-    def rows(self) -> list[tuple[str, str, str, str]]:
+    def rows(self) -> list[tuple[str, ...]]:
         """Return a row for the base, and one with its saving for each of the others."""
-        rows = [(_words(self.base), self.base.label, self._mean(self.base.total), "")]
-        for words, other in self.others:
-            won = -relative(other.total, self.base.total)
+        rows = []
+        for words, each in [(_words(self.base), self.base), *self.others]:
+            won = -relative(each.total, self.base.total)
             # Rounded down: the method saves no less.
             saving = f"{math.floor(1000 * won + 1e-9) / 10 + 0.0:.1f} %" if won > 0 else "nothing"
-            rows.append((words, other.label, self._mean(other.total), saving))
+            p99 = "-" if each.p99 is None else f"{each.p99 / 1000:.3f} s"
+            tail = () if self.base.p99 is None else (p99,)
+            saving = "" if each is self.base else saving
+            rows.append((words, each.label, self._mean(each.total), *tail, saving))
         return rows
 
     def conclusion(self) -> Iterator[tuple[str, bool]]:
@@ -162,7 +167,8 @@ def method_totals(instance: Instance, runs: Iterable[FinishedRun]) -> Iterator[M
         if idle and record.peak_tokens is not None:
             full = math.ceil(100 * record.peak_tokens / instance.memory)
             idle += f" and memory is at most {full} % full"
-        yield MethodTotal(label, text, known, record.tel, idle, binding, bool(once))
+        told = idle, binding, bool(once)
+        yield MethodTotal(label, text, known, record.tel, record.p99_e2el_ms, *told)
 
 
 def marked(method: str, own_name: str = "", *, kept: bool = False) -> str:

@@ -69,15 +69,17 @@ def describe_own(path: Path) -> Described:
 
 
 def _describe_policy(policy: Policy) -> Described:
+    # A relaxation has the true outputs of all requests.
+    advised = isinstance(policy, AdvisedPolicy)
     return Described(
         one_line(str(policy.name), _LONGEST_NAME),
         True,
         tuple(policy.parameters),
-        clairvoyant=policy.clairvoyant,
-        blind=policy.blind,
-        offline=policy.offline,
+        clairvoyant=policy.clairvoyant or advised,
+        blind=policy.blind and not advised,
+        offline=policy.offline or advised,
         randomised=policy.randomised,
-        advised=isinstance(policy, AdvisedPolicy),
+        advised=advised,
     )
 
 

@@ -37,9 +37,11 @@ def quick_bounds(instance: Instance, batch_time: str) -> Iterator[tuple[int, str
 
 
 def metrics_of(instance: Instance, schedule: Schedule | None) -> tuple[dict[str, Any], str]:
-    """Return the serving metrics of a schedule on a clock, and a note on their premises."""
-    if schedule is None or schedule.clock is None:
+    """Return the serving metrics of a schedule, and a note; in rounds evictions alone."""
+    if schedule is None:
         return {}, ""
+    if schedule.clock is None:
+        return {"evictions": sum(map(len, schedule.attempts or ()))}, ""
     try:
         times = make_timeline(instance, schedule)
     except ValueError as error:  # too many rounds, or too long ones

@@ -33,6 +33,8 @@ _LARGEST = 2**63 - 1
 _LONGEST_NAME = 400
 #: The source of a custom method's bound without a certificate.
 _CLAIMED = "claimed without a certificate"
+#: Ends of a failure that excludes known schedules (``kvopt.engines``).
+_EXCLUDES_KNOWN = ("of a feasible instance", "found no schedule as good as one that is known")
 
 
 @dataclass
@@ -107,6 +109,8 @@ class RunState:
             case events.ModelBuilt():
                 of_model = event.model_dump(exclude={"kind", "seconds"})
                 self.model = of_model | {"seconds": round(event.seconds, 4)}
+            case events.MethodFailed() if event.text.endswith(_EXCLUDES_KNOWN) and not self.own:
+                _add(self.contradictions, event.text)
             case events.MethodFailed() if not self.failure:
                 self.failure, self.failure_status = one_line(event.text), event.status
             case events.Note() | events.MethodFailed():

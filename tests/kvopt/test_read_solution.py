@@ -114,7 +114,7 @@ def test_a_solution_that_breaks_the_memory_is_refused(folder: Path) -> None:
     (folder / "found.sol").write_text("x(0_0) 1\nx(1_0) 1\n")
     result = _read(folder, "--out", "found.json")
     assert result.returncode == 21
-    assert result.stdout.startswith("infeasible: at time 2 6 tokens are held, memory is 4")
+    assert result.stdout.startswith("infeasible: at time 2, 6 tokens are held, memory is 4")
     assert not (folder / "found.json").exists()
 
 

@@ -25,7 +25,9 @@ from kvopt.engines.start import warm_start_policies
 from kvopt.methods.option_values import read_formulation
 from kvopt.runs.events import BoundProved, Event, EventReport, MethodFailed, Note, ScheduleFound
 from kvopt.runs.execute import execute
+from kvopt.runs.state import _EXCLUDES_KNOWN, RunState
 from schedules import check_schedule, make_schedule
+from support.project_root import ROOT
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import task_of
 from tests.oracles.brute_force import brute_force_optimum
@@ -172,12 +174,24 @@ def test_cp_models_are_given_up_in_time() -> None:
 
 
 def test_words_of_a_covered_solver_are_passed_on() -> None:
-    """R·δ = 1/4: the bound 7 counts, and a schedule that overflows is the parent's to refuse."""
+    """R·δ = 1/4: the bound 7 counts, and a schedule that overflows is the parent's to refuse.
+
+    A solver that excludes a checked schedule is wrong, also where another bound meets it.
+    """
     instance = instance_of(5, (0, 3, 1), (0, 3, 1))
     told = _sent(instance, COVERED / 1e-6, 1e-6, [0, 0])
     assert [type(event) for event in told] == [BoundProved, ScheduleFound, MethodFailed]
     assert isinstance(told[0], BoundProved)
     assert told[0].value == 7
+    state = RunState(instance, "engine")
+    for event in _sent(instance, 1.0, 1e-6, [0, 1])[1:]:
+        state.take(event)
+    assert state.raise_bound(3, "search")
+    state.close()
+    assert (state.standing(), state.lower_bound) == ("error", None)
+    for name in ("cpsat", "parts/node_counting", "parts/tolerances"):
+        said = (ROOT / f"kvopt/engines/{name}.py").read_text(encoding="utf-8")
+        assert any(f'{end}")' in said for end in _EXCLUDES_KNOWN)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_memory_one_token_short_is_refused_at_the_exact_time() -> None:
     verdict = judged(dataclasses.replace(PAIR, memory=7), [0, 1])
     assert (verdict.kind, verdict.exit_code) == ("infeasible", 21)
     assert (verdict.time, verdict.tokens, verdict.request_ids) == (3, 8, (0, 1))
-    assert verdict.reason == ("at time 3 8 tokens are held, memory is 7; active request ids: 0, 1")
+    assert verdict.reason == ("at time 3, 8 tokens are held, memory is 7; active request ids: 0, 1")
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_memory_one_token_short_is_refused_at_the_exact_time() -> None:
         # Request 0 holds 3, 4, 5 at 1, 2, 3.  Started at 3, request 1 holds 5 at time 4: fits.
         (5, [(0, 2, 3), (0, 4, 1)], [0, 3], None, ""),
         # Started at 2, request 1 holds 5 at time 3 together with the 5 of request 0.
-        (5, [(0, 2, 3), (0, 4, 1)], [0, 2], None, "at time 3 10 tokens are held"),
+        (5, [(0, 2, 3), (0, 4, 1)], [0, 2], None, "at time 3, 10 tokens are held"),
         # At time t both hold t: 2t > 10^6 first inside a piece without events.
-        (10**6, [(0, 0, 7 * 10**5), (0, 0, 9 * 10**5)], [0, 0], None, "time 500001 1000002 tokens"),
+        (10**6, [(0, 0, 7 * 10**5), (0, 0, 9 * 10**5)], [0, 0], None, "time 500001, 1000002 tokens"),
         (10, [(3, 1, 4)], [3], None, ""),
         (10, [(3, 1, 4)], [2], None, "id 0 starts at round 2, before its arrival at round 3"),
         (10, [(3, 1, 4)], [9], [[(2, 1)]], "starts at round 2, before its arrival"),
         # The attempt (0, 2) of request 1 holds 4, 5 at times 1, 2; request 0 holds 3, 4 there.
-        (6, [(0, 2, 3), (0, 3, 3)], [0, 3], [[], [(0, 2)]], "1 7 tokens are held, memory is 6"),
+        (6, [(0, 2, 3), (0, 3, 3)], [0, 3], [[], [(0, 2)]], "1, 7 tokens are held, memory is 6"),
         # Request 0 holds 3, 4, 5 at 3, 4, 5, after the attempt; request 1 holds 4, 5, 6 after it.
         (6, [(0, 2, 3), (0, 3, 3)], [2, 5], [[], [(0, 2)]], ""),
         # Attempts of one request may not overlap, nor may its last run begin before they end.
@@ -71,12 +71,12 @@ def test_memory_one_token_short_is_refused_at_the_exact_time() -> None:
         (100, [(0, 2, 5)], [9], [[(0, 4)]], ""),
         (100, [(0, 2, 5)], [9], [[(0, 5)]], "request id 0: cancelled attempt at round 0"),
         # The earliest is named: 5 + 5 tokens at time 1, or a start at 19 before 20, as they come.
-        (6, [(0, 4, 2), (0, 4, 2), (20, 1, 1)], [0, 0, 19], None, "at time 1 10 tokens"),
+        (6, [(0, 4, 2), (0, 4, 2), (20, 1, 1)], [0, 0, 19], None, "at time 1, 10 tokens"),
         (6, [(0, 4, 2), (0, 4, 2), (20, 1, 1)], [50, 50, 19], None, "id 2 starts at round 19"),
         # At 0 requests 0 and 2 hold 2 + 6, then 3 + 7 = 10; at 2 request 1 holds 8, 9.
         (10, [(0, 1, 2), (0, 7, 2), (0, 5, 2)], [0, 2, 0], None, ""),
         # Exchanged, requests 1 and 2 hold 8 + 6 = 14 at time 1, and TEL is 2 + 2 + 4 both times.
-        (10, [(0, 1, 2), (0, 7, 2), (0, 5, 2)], [2, 0, 0], None, "at time 1 14 tokens are held"),
+        (10, [(0, 1, 2), (0, 7, 2), (0, 5, 2)], [2, 0, 0], None, "at time 1, 14 tokens are held"),
     ],
 )
 def test_what_can_be_run_and_what_cannot(

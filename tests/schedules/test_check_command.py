@@ -38,7 +38,7 @@ def test_a_verdict_is_one_line_with_its_exit_code(tmp_path: Path) -> None:
     tight = dataclasses.replace(PAIR, memory=7)
     done = run(*files(tmp_path, tight, make_schedule(tight, [0, 1], "test")))
     assert (done.returncode, done.stderr) == (21, "")
-    assert done.stdout.startswith("infeasible: at time 3 8 tokens are held")
+    assert done.stdout.startswith("infeasible: at time 3, 8 tokens are held")
     assert done.stdout.count("\n") == 1
 
 

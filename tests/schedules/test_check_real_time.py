@@ -68,7 +68,7 @@ def test_rounds_and_tel_by_hand() -> None:
     [
         (6, 2, 13.5, "goes on from tokens without prefilling them again"),
         (7, 3, 13.0, "goes on from tokens without prefilling them again"),
-        (6, 3, 13.0, "at time 2 7 tokens are held, memory is 6"),
+        (6, 3, 13.0, "at time 2, 7 tokens are held, memory is 6"),
         (7, 3, 13.5, "TEL is 13000000000"),
         (9, 4, 12.5, "finds 4 tokens, more than were computed before"),
     ],

@@ -36,7 +36,8 @@ from heuristics.policy import Choice, ListPolicy, Parameter
 print("this is no answer")
 
 def rank(known):
-    assert "{name}" == "blind" or known.upper.max() >= 3
+    assert known.upper.max() >= 3
+    assert "{name}" != "blind" or [*known.lower, *known.upper] == [1, 1, 3, 3]
     return (known.values["sign"] * (known.upper if {known} else known.prompts + known.arrivals),)
 
 POLICY = ListPolicy(
@@ -133,7 +134,7 @@ def test_what_is_refused_before_anything_runs(text: str, reason: str, capsys: Ca
 def test_what_is_given_arrives() -> None:
     """A policy's parameters and prediction, and a function's: as numbers, texts, truth values."""
     texts = ["file:knows.py", "file:knows.py(sign=-1)", "file:guesses.py with interval(1,9)"]
-    assert [kvopt.solve(TWO, text).tel for text in texts] == [7, 8, 7]
+    assert [kvopt.solve(TWO, text).tel for text in (*texts, "file:blind.py")] == [7, 8, 7, 7]
     result = kvopt.solve(TWO, "file:mine.py(first=1,how=so so,loud=yes)")
     assert (result.tel, result.notes[-1]) == (8, "1 'so so' True None")
 

@@ -30,7 +30,7 @@ WRONG = {
     "cut": ("echo '[0, 1,'", "error", "cut: Expecting value"),
     "floats": ("echo '[0.0, 1, 2, 5]'", "error", "'float' object cannot be interpreted"),
     "short": ("echo '[0, 1]'", "refused", "expected 4 starts"),
-    "infeasible": ("echo '[0, 0, 0, 0]'", "refused", "at time 1 8 tokens are held"),
+    "infeasible": ("echo '[0, 0, 0, 0]'", "refused", "at time 1, 8 tokens are held"),
 }
 RIGHT = {
     "by_files": 'work=$(mktemp -d); echo "[0, 1," > "$work/a"; echo "0, 3]" >> "$work/a"; '
