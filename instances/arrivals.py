@@ -42,48 +42,25 @@ def add_arrivals(
     return replace(
         instance,
         name="_".join([instance.name, *parts]),
-        requests=_arriving_at(instance, arrivals),
+        requests=tuple(map(_arriving, instance.requests, arrivals)),
         time_unit="second" if seconds else "round",
     )
 
 
-def redraw_arrivals(instance: Instance, rate: float, seed: int = 0) -> Instance:
-    """Return an instance with ``rate`` new Poisson arrivals a second, in its order.
+def redraw_arrivals(instance: Instance, rate: float, seed: int = 0, passes: int = 1) -> Instance:
+    """Return an instance whose requests arrive in their order, exactly ``rate`` a second.
 
-    For every rate the gaps of one seed at rate 1 are divided by the rate (rounded to
-    nanoseconds), so curves over rates compare point by point.  A trace read with that rate and seed
-    has the same.  Raises ValueError beyond 146 years, or of a negative seed.
+    Its requests come ``passes`` times, at the :func:`times_at_rate` of a seed.  A trace read with
+    that rate and seed has the same.  Raises ValueError beyond 146 years, or of a negative seed.
     """
-    times = draw_times(Draws(seed), len(instance), rate)
-    name = f"{instance.name}_rate{rate:g}" + (f"_seed{seed}" if seed else "")
-    return _in_seconds(instance, name, _arriving_at(instance, as_seconds(times)))
-
-
-def repeat_requests(instance: Instance, rate: float, passes: int, seed: int = 0) -> Instance:
-    """Return an instance whose requests arrive again and again, exactly ``rate`` a second.
-
-    A pass has the gaps of :func:`redraw_arrivals`, the one behind its last request included, scaled
-    so that its n requests last n / rate seconds; the next pass is the same, later by so much.
-    Errors are as of :func:`redraw_arrivals`.
-    """
-    n = len(instance)
-    *times, whole = draw_times(Draws(seed), n + 1, 1.0)
-    if passes * n / rate * NANOSECONDS > 2**62:
-        raise ValueError(f"rate: expected arrivals within 146 years, found {rate} a second")
-    length = round(n / rate * NANOSECONDS)
-    moved = [time * length // whole + each * length for each in range(passes) for time in times]
-    requests = tuple(
-        replace(instance.requests[position % n], id=position, arrival=arrival)
-        for position, arrival in enumerate(as_seconds(moved))
-    )
-    name = f"{instance.name}_rate{rate:g}_x{passes}" + (f"_seed{seed}" if seed else "")
-    return _in_seconds(instance, name, requests)
-
-
-def _in_seconds(instance: Instance, name: str, requests: tuple[Request, ...]) -> Instance:
+    times = times_at_rate(Draws(seed), len(instance), rate, passes)
+    requests = tuple(map(_arriving, instance.requests * passes, as_seconds(times)))
+    if passes > 1:
+        requests = tuple(replace(each, id=k) for k, each in enumerate(requests))
+    name = f"{instance.name}_rate{rate:g}" + (f"_x{passes}" if passes > 1 else "")
     return replace(
         instance,
-        name=name,
+        name=name + (f"_seed{seed}" if seed else ""),
         requests=requests,
         time_unit="second",
         known_optimum=None,
@@ -91,9 +68,21 @@ def _in_seconds(instance: Instance, name: str, requests: tuple[Request, ...]) ->
     )
 
 
-def _arriving_at(instance: Instance, arrivals: Sequence[int | float]) -> tuple[Request, ...]:
-    pairs = zip(instance.requests, arrivals, strict=True)
-    return tuple(replace(request, arrival=arrival) for request, arrival in pairs)
+def times_at_rate(draws: Draws, n: int, rate: float, passes: int = 1) -> list[int]:
+    """Return ``passes`` times n ascending times, the first 0 (nanoseconds), n in n / rate seconds.
+
+    A pass has gaps of a Poisson process, the one behind its last request included, scaled to this
+    length: curves over rates compare point by point.  Raises ValueError beyond 146 years.
+    """
+    if passes * n / rate * NANOSECONDS > 2**62:
+        raise ValueError(f"rate: expected arrivals within 146 years, found {rate} a second")
+    *times, whole = draw_times(draws, n + 1, 1.0)
+    length = round(n / rate * NANOSECONDS)
+    return [time * length // whole + each * length for each in range(passes) for time in times]
+
+
+def _arriving(request: Request, arrival: int | float) -> Request:
+    return replace(request, arrival=arrival)
 
 
 def draw_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]:

@@ -80,7 +80,7 @@ class MethodRanking:
 def answer_table(answer: Answer) -> Table:
     """Return the rows of an answer as a table; its note is empty."""
     keys = ["information", "label", *answer.headers[2:]]
-    kinds: list[Kind] = ["text", "name", *["text"] * (len(keys) - 2)]
+    kinds: list[Kind] = ["name" if key == "label" else "text" for key in keys]
     shown = tuple(map(Column, keys, answer.headers, kinds))
     return Table("answer", "Answer", "", shown, pd.DataFrame(answer.rows(), columns=keys))
 

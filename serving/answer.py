@@ -38,9 +38,9 @@ _POLICY = "policy "
 class MethodTotal:
     """Result of a method on an instance: the ``total`` of its latencies.
 
-    ``label`` is its name in tables, ``p99`` the 99th percentile of the latencies (milliseconds).  ``no_request_waits`` and ``binding``
-    (:mod:`serving.waiting_requests`) are sentences or empty.  ``at_once``: no request waits longer
-    than the engine plans, so that order changes nothing.
+    ``label`` is its name in tables, ``p99`` the 99th percentile of the latencies (milliseconds).
+    ``no_request_waits`` and ``binding`` (:mod:`serving.waiting_requests`) are sentences or empty.
+    ``at_once``: no request waits longer than the engine plans, so that order changes nothing.
     """
 
     label: str

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from instances import Instance
-from instances.arrivals import repeat_requests
+from instances.arrivals import redraw_arrivals
 from instances.batch_time import NANOSECONDS, BatchTime
 from kvopt.methods.method import Method
 from kvopt.methods.method_names import shown_method
@@ -115,7 +115,7 @@ def capacity(
     def keeps(method: Method, found: dict[float, Probe], rate: float) -> bool:
         passes = -(-_FEWEST // n)
         while True:
-            drawn = repeat_requests(instance, rate, 3 * passes, arrival_seed)
+            drawn = redraw_arrivals(instance, rate, arrival_seed, 3 * passes)
             probe = _probe(rate, drawn, method, wishes, slo, most, jobs, store)
             passes *= 2
             if not probe.share >= share or probe.sustained is not None or 3 * passes * n > _MOST:

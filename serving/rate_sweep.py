@@ -112,11 +112,9 @@ def rate_sweep(
     # By both: names show six digits of a rate, and one request has one hash at all rates.
     found = zip(rows["instance"], rows["instance_sha256"], strict=True)
     rows["rate"] = [places[each] for each in found]
-    spans = {rate: each.arrival_times[-1] / NANOSECONDS for rate, each in drawn.items()}
-    rows["drawn_rate"] = (rows["n"].astype(float) - 1) / rows["rate"].map(spans)
     waiting = rows["peak_waiting"].ne(0) & rows["waits"].eq("")
     least = rows["apart"].map({True: math.inf, False: most})
-    steady = zip(rows["steady"], rows["drawn_rate"], least, waiting, strict=True)
+    steady = zip(rows["steady"], rows["rate"], least, waiting, strict=True)
     judged = [run and run.sustained(*rates, waits=waits) for run, *rates, waits in steady]
     rows["sustained"] = pd.array(judged, dtype="boolean")
     bounds, goodputs = zip(*(limits[sha] for sha in rows["instance_sha256"]), strict=True)
@@ -187,7 +185,7 @@ def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
         None if pd.isna(upper) or pd.isna(lower) or apart else share_left(int(upper), int(lower))
         for upper, lower, apart in zip(rows["tel"], rows["lower"], rows["apart"], strict=True)
     ]
-    table = rows[["rate", "drawn_rate", "n", "name", "seed", "status", "batch_time"]].assign(
+    table = rows[["rate", "n", "name", "seed", "status", "batch_time"]].assign(
         tel_s=tel / NANOSECONDS,
         ael_s=tel / n / NANOSECONDS,
         bound_ael_s=rows["lower"] / n / NANOSECONDS,

@@ -38,7 +38,7 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> figure_par
         title, column = "mean TTFT (s)", "mean_ttft_s"
         if slo is not None:
             title, column = f"goodput (requests/s), {slo}", "goodput"
-            offered = means.groupby("rate")["drawn_rate"].max()
+            offered = pd.Series(means["rate"].unique(), means["rate"].unique())
             look = {"color": figure_parts.INK, "alpha": 0.45, "dashes": (1, 1), "linewidth": 1.2}
             right.plot(offered.index, offered, **look, label="offered")
             bound = means.groupby("rate")["bound_goodput"].max().dropna()

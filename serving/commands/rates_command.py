@@ -37,7 +37,6 @@ _SHOWN = {
     "p99_ttft_ms": "p99",
     "mean_tpot_ms": "TPOT s",
     "p99_e2el_ms": "E2EL p99",
-    "drawn_rate": "drawn/s",
     "request_throughput": "req/s",
     "sustained": "sustained",
     "kept": "kept %",
@@ -78,8 +77,7 @@ def main(options: CommandOptions) -> int:
     print(table_text(table))
     if not options.quiet:
         print("\n".join(_bound_lines(instance, table)))
-        good = f"good/s: requests a second that keep {options.slo or SERVER_SLO}"
-        print(f"drawn/s: the rate of the drawn arrivals; {good}")
+        print(f"good/s: requests a second that keep {options.slo or SERVER_SLO}")
     for rate, found in answers.items():
         print(f"\nat rate {rate:g}\n{found}")
     for line in wrong:
@@ -115,8 +113,8 @@ def table_text(table: pd.DataFrame) -> str:
         cells["kept"] = cell(named["kept"], 100.0, 1)
         if not math.isnan(named["left"]):
             cells["left"] = percent_left(named["left"])
-        if not math.isnan(named["mean_ttft_ms"]):
-            cells["sustained"] = {1: "yes", 0: "burst"}.get(named["sustained"], "too short")
+        told = {1: "yes", 0: "burst"}.get(named["sustained"], "too short")
+        cells["sustained"] = "-" if math.isnan(named["mean_ttft_ms"]) else told
         lines.append([f"{rate:g}", method, *cells.values()])
     return plain_table(["rate", "method", *shown.values()], lines)
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from instances.arrivals import as_rounds, as_seconds, draw_times
+from instances.arrivals import as_rounds, as_seconds, times_at_rate
 from instances.bulk_requests import build_requests
 from instances.families.draws import Draws
 from instances.instance import MAX_ARRIVAL, MAX_TOKENS, Instance
@@ -253,7 +253,7 @@ class _Selection:
         if self.options.rate is not None:
             draws = Draws(self.options.arrival_seed)
             try:
-                return draw_times(draws, len(rows.numbers), self.options.rate)
+                return times_at_rate(draws, len(rows.numbers), self.options.rate)
             except ValueError as error:
                 raise TraceOptionError(str(error)) from None
         if rows.times is None:
@@ -320,7 +320,7 @@ def _notes(
     if form.reader.counts_text:
         notes.append(WORDS_NOTE if options.tokenizer is None else f"tokens of {options.tokenizer}")
     if options.rate is not None:
-        notes.append(f"arrivals drawn: Poisson, {options.rate:g} a second")
+        notes.append(f"arrivals drawn: Poisson, scaled to {options.rate:g} a second")
     elif times is not None:
         start = "the window's start" if options.window else "the first kept request"
         # A wrong unit shows in the span.

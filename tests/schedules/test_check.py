@@ -54,7 +54,13 @@ def test_memory_one_token_short_is_refused_at_the_exact_time() -> None:
         # Started at 2, request 1 holds 5 at time 3 together with the 5 of request 0.
         (5, [(0, 2, 3), (0, 4, 1)], [0, 2], None, "at time 3, 10 tokens are held"),
         # At time t both hold t: 2t > 10^6 first inside a piece without events.
-        (10**6, [(0, 0, 7 * 10**5), (0, 0, 9 * 10**5)], [0, 0], None, "time 500001, 1000002 tokens"),
+        (
+            10**6,
+            [(0, 0, 7 * 10**5), (0, 0, 9 * 10**5)],
+            [0, 0],
+            None,
+            "time 500001, 1000002 tokens",
+        ),
         (10, [(3, 1, 4)], [3], None, ""),
         (10, [(3, 1, 4)], [2], None, "id 0 starts at round 2, before its arrival at round 3"),
         (10, [(3, 1, 4)], [9], [[(2, 1)]], "starts at round 2, before its arrival"),

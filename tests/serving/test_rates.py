@@ -111,10 +111,6 @@ def test_a_burst_is_called_one(tmp_path: Path) -> None:
     lines = [re.split(" {2,}", line.strip()) for line in table_text(table).splitlines()]
     shown = pd.DataFrame(lines[1:], columns=lines[0])
     assert shown["sustained"].tolist() == ["yes", "too short", "burst"]
-    # The same gaps at each rate.
-    last = redraw_arrivals(many, 1.0).arrival_times[-1] / 1e9
-    drawn = [f"{rate * 89 / last:.3f}" for rate in (0.5, 12.0, 50.0)]
-    assert shown["drawn/s"].tolist() == drawn
     assert [float(each) < 100 for each in shown["kept %"]] == [False, True, True]
     # Bounds are rounded outwards.
     told = table_text(table.assign(bound_ael_s=3.88077, bound_goodput=1.0002))
