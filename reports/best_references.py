@@ -101,9 +101,9 @@ def _line(case: InstanceStatements) -> dict[str, Any]:
         construction=construction,
         stated=stated,
     )
-    opt = stated
+    opt = construction
     if construction is not None:
-        lower, opt = BoundStatement(construction, CONSTRUCTION), construction
+        lower = BoundStatement(construction, CONSTRUCTION)
     if upper and lower and upper.value == lower.value:
         opt = upper.value
     wrong = verdict.standing == "contradiction"

@@ -13,7 +13,7 @@ from instances.time_unit import TimeUnit, unit_of
 from kvopt.methods.knowledge import CLASSES, Knowledge, knowledge
 from kvopt.methods.witness import is_own
 from reports.per_instance import family_mean, spread_note, spreads
-from reports.policy_boards import mean_over, ranked
+from reports.policy_boards import mean_over, ranked, shared_tel
 from reports.table import Column, Kind, Table, time_column, write_column, write_share
 from serving.answer import Answer, MethodTotal, is_base, make_answer, percent, relative
 from serving.waiting_requests import few_at_a_time, no_request_waits
@@ -100,18 +100,19 @@ def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Metho
     lines = shared.groupby("label")[["method", "knows", "engine"]].first()
     lines = lines.assign(
         **{each: family_mean(shared, each) for each in ("gap_low", "gap_high", "seconds")},
+        tel=shared_tel(shared),
         **spreads(shared, "label"),
     )
     alone = len(ids) == 1
-    if alone:
-        lines["tel"] = shared.set_index("label")["tel"]
     lines["class"] = [
         "solver" if engine else CLASSES[knows.lengths]
         for knows, engine in zip(lines["knows"], lines["engine"], strict=True)
     ]
     classes = lines.reset_index().groupby("class")
     lines = pd.concat([ranked(each) for _, each in classes], ignore_index=True)
-    lines = lines.sort_values(["gap_low", "gap_high", "label"], ignore_index=True)
+    lines = lines.sort_values(["gap_low", "tel", "gap_high", "label"], ignore_index=True)
+    if not alone:
+        lines = lines.drop(columns="tel")
     own = runs[runs["id"].eq(ids.iloc[0])]
     lower = own["opt"].fillna(own["lower"]).iloc[0]
     bound = int(lower) if alone and pd.notna(lower) else None

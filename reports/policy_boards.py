@@ -65,8 +65,8 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the line of each method over a frame of :func:`reports.per_instance.average_seeds`.
 
     Columns label, class, offline, knows (:class:`kvopt.methods.knowledge.Knowledge`), gap_low,
-    gap_high, seconds (means by :func:`reports.per_instance.family_mean`), optimal (the mean over
-    the families with a known OPT), spread, spread_over, and from
+    gap_high, seconds (means by :func:`reports.per_instance.family_mean`), tel (:func:`shared_tel`),
+    optimal (the mean over the families with a known OPT), spread, spread_over, and from
     :func:`reports.per_instance.worst_instances` instances, unsolved, ratios, known, instance, id.
     """
     kept = ["method", "told", "marked", "ratio_low", "ratio_high", "known", "instance", "id"]
@@ -74,6 +74,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     shares = frame.groupby(["label", "family"])["optimal"].mean()
     lines = lines.assign(
         **{each: family_mean(frame, each) for each in ("gap_low", "gap_high", "seconds")},
+        tel=shared_tel(frame),
         optimal=shares.groupby("label").mean().where(frame.groupby("label")["known"].any()),
         **spreads(frame, "label"),
     ).reset_index()
@@ -93,11 +94,17 @@ def mean_over(instances: int, families: int) -> str:
     return over if families == 1 else f"{over} in {families:,} families of equal weight"
 
 
+def shared_tel(frame: pd.DataFrame) -> pd.Series:
+    """Return the TEL of each label on the one instance of a frame, 0 on several."""
+    tels = frame.groupby("label")["tel"].first()
+    return tels if frame["id"].nunique() == 1 else tels.mul(0).fillna(0)
+
+
 def ranked(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return lines in the order of their gaps, with the column rank: equal gaps, equal ranks."""
-    order = ["gap_low", "gap_high", "label"]
+    """Return lines in the order of gaps, on one instance of TEL, with the column rank."""
+    order = ["gap_low", "tel", "gap_high", "label"]
     made = lines.sort_values(order, kind="stable", ignore_index=True)
-    ends = made[["gap_low", "gap_high"]].astype(float).round(9).fillna(-1.0)
+    ends = made[order[:3]].astype("Float64").astype(float).round(9).fillna(-1.0)
     first = ends.ne(ends.shift()).any(axis=1)
     rank = pd.Series(range(1, len(made) + 1), index=made.index)
     return made.assign(rank=rank.where(first).ffill().astype(int))

@@ -1,6 +1,7 @@
 """Frames of made-up runs with the columns of a store."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
@@ -51,6 +52,12 @@ def record_of(instance: Instance, **changed: Any) -> Record:
     return record(**told | changed)
 
 
+def _constructions(records: Iterable[Record]) -> dict[str, dict[str, int | None]]:
+    """Return a registry with the known optima by construction; a file's word is no reference."""
+    known = [each for each in records if each.known_optimum is not None]
+    return {each.instance_sha256: {"construction": each.known_optimum} for each in known}
+
+
 def frame(*records: Record) -> pd.DataFrame:
     names = [column.name for column in row_columns()]
     table = pd.DataFrame([asdict(each) for each in records], columns=names)
@@ -61,16 +68,16 @@ def frame(*records: Record) -> pd.DataFrame:
 
 
 def results_of(*records: Record) -> Results:
-    return Results(frame(*records))
+    return Results(frame(*records), _constructions(records))
 
 
 def measured_of(*records: Record) -> pd.DataFrame:
     """Return the runs that count with what is known of their instances by themselves."""
-    return Results(frame(*records)).runs
+    return Results(frame(*records), _constructions(records)).runs
 
 
 def units_of(*records: Record) -> list[Unit]:
-    return Results(frame(*records)).units
+    return Results(frame(*records), _constructions(records)).units
 
 
 def digest(text: str) -> str:

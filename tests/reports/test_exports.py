@@ -21,7 +21,7 @@ from reports.report_folder import MARKER
 from reports.stored_results import Results
 from reports.table import Column, Table
 from tests.reports.hostile import hostile_records
-from tests.reports.synthetic import frame, measured_of, record, texts_of
+from tests.reports.synthetic import frame, measured_of, record, results_of, texts_of
 
 _HOSTILE = r"\input{x} $a_1^2$ 5 % #1 & ~ [b]* <|>"
 
@@ -142,7 +142,7 @@ def _swept(method: str, *tels: int, family: str = "uniform", **changed: object) 
 def test_boards_show_means_with_their_spread() -> None:
     """Seeds at 200 and 400 over OPT 100 are gaps of 50 and 75 %; who draws nothing has no ±."""
     runs = [*_swept("a-max", 200, 400, known_optimum=100), *_swept("svf", 100, known_optimum=100)]
-    report = make_report(Results(frame(*runs)), pages=0)  # type: ignore[arg-type]
+    report = make_report(results_of(*runs), pages=0)  # type: ignore[arg-type]
     boards = {part.slug: part for part in report.shown if isinstance(part, Table)}
     ranked = [slug for slug in boards if slug.startswith("leaderboard-")]
     main = "main-result-table"
