@@ -79,7 +79,7 @@ class MethodRanking:
 
 def answer_table(answer: Answer) -> Table:
     """Return the rows of an answer as a table; its note is empty."""
-    keys = ["information", "label", *answer.headers[2:]]
+    keys = ["information", "label", *["mean", "p99"][: len(answer.headers) - 3], "saving"]
     kinds: list[Kind] = ["name" if key == "label" else "text" for key in keys]
     shown = tuple(map(Column, keys, answer.headers, kinds))
     return Table("answer", "Answer", "", shown, pd.DataFrame(answer.rows(), columns=keys))
@@ -149,7 +149,8 @@ def _answer(
     known, best = runs.iloc[0], None
     if pd.notna(known["upper"]):
         all_known = Knowledge("outputs", offline=True)
-        best = "best known", MethodTotal(known["upper_by"], "", all_known, int(known["upper"]))
+        label = f"best known: {known['upper_by']}"
+        best = "hindsight", MethodTotal(label, "", all_known, int(known["upper"]))
     totals = []
     for label, method, knows, total in outcomes.itertuples(index=False):
         p99, *waiting = metrics.loc[label]

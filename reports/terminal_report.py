@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from tabulate import tabulate
 
-from kvopt.methods.method_names import MARK
 from reports.compared_methods import answer_table
 from reports.stored_results import Results
 from reports.table import MISSING, Table
@@ -16,7 +16,7 @@ from support.message_text import WIDTH, printable, wrap_lines
 
 #: Columns that are shown however wide they are, and the cells of a column without news.
 _LEAST, _NOTHING = 2, (MISSING, "0", "")
-#: Length to which names are cut before columns go that stand before the gap.
+#: Length to which names are wrapped before columns go that stand before the gap.
 _SHORTEST_NAME = 28
 
 
@@ -51,12 +51,6 @@ def format_ranking(results: Results) -> str:
     return "\n\n".join(rankings)
 
 
-def _cut_end(name: str, longest: int) -> str:
-    """Return a name without its end, the file, where it is too long; the mark stays."""
-    mark = MARK * name.endswith(MARK)
-    return name if len(name) <= longest else f"{name[: longest - 1 - len(mark)]}…{mark}"
-
-
 def _wrapped(lines: Iterable[object]) -> list[str]:
     return [wrap_lines(printable(line, len(line))) for line in map(str, lines)]
 
@@ -72,19 +66,20 @@ def _table_text(table: Table) -> str:
     ]
     left: list[str] = []
     keys = [column.key for column in table.columns]
-    name = keys.index("label")
+    name, width = keys.index("label"), None
     while True:
         shown = replace(table, columns=tuple(table.columns[k] for k in kept))
         lines = [[line[k] for k in kept] for line in cells]
         sides = ["right" if column.numeric else "left" for column in shown.columns]
-        text: str = tabulate(lines, shown.headers, colalign=sides, disable_numparse=True)
+        widths = [width if k == name else None for k in kept]
+        how: dict[str, Any] = {"colalign": sides, "disable_numparse": True, "maxcolwidths": widths}
+        text: str = tabulate(lines, shown.headers, **how)
         excess = max(map(len, text.splitlines())) - WIDTH
         if len(kept) <= _LEAST or excess <= 0:
             break
-        longest = max(len(line[name]) for line in cells)
-        if keys[kept[-1]] == "gap" and longest > _SHORTEST_NAME:
-            for line in cells:
-                line[name] = _cut_end(line[name], max(longest - excess, _SHORTEST_NAME))
+        longest = width or max(len(line[name]) for line in cells)
+        if keys[kept[-1]] in ("gap", "saving") and longest > _SHORTEST_NAME:
+            width = max(longest - excess, _SHORTEST_NAME)
         else:
             kept.remove(last := max(k for k in kept if keys[k] not in ("gap", "label")))
             left.insert(0, table.columns[last].title)

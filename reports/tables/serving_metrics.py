@@ -9,9 +9,9 @@ from reports.table import Column, Table, columns
 from serving.slo import SERVER_SLO
 
 _NOTE = (
-    "Times in seconds, of runs with arrivals in seconds; seeds averaged. TTFT: time to the first "
-    "token, TPOT: per output token after it, ITL: between two tokens, E2EL: end to end, goodput: "
-    f"requests that keep {SERVER_SLO} (docs/metrics.md). {MARK_NOTE}"
+    "Simulated, not measured. Seconds, of runs with arrivals in seconds; seeds averaged. TTFT: to "
+    "the first token, TPOT: per output token after it, ITL: between two tokens, E2EL: end to end, "
+    f"goodput: requests that keep {SERVER_SLO} (docs/metrics.md). {MARK_NOTE}"
 )
 _LEFT = (
     "(TEL − LB) / TEL with the best bound of that instance and batch time: no schedule saves more. "

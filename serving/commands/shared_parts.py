@@ -194,8 +194,9 @@ def _workload(
     if hidden := describe_hidden(options.input):
         complain(options.program, hidden)
     instance, report = read_input(find_instance(options.input), trace)
-    if report is not None and not options.quiet:
-        print_on_stderr(report.shown_lines())
+    if report is not None:
+        # A request that never fits is no part of any share.
+        print_on_stderr(map(str, report.skipped) if options.quiet else report.shown_lines())
     if foreign := refuse_silent_default(report, wished):
         complain(options.program, foreign)
     return instance, report

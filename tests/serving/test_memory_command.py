@@ -106,7 +106,7 @@ def test_values_replace_those_of_a_deployment(capsys: pytest.CaptureFixture[str]
         assert ("16-bit weights and cache" in told) == (more not in tokens)
         # The row of docs/gpus.md, and what a run of vLLM had less.
         assert "7.3 ms, 20 µs a prompt token, 19 µs a decoding request, 76 ns a token read" in told
-        assert "on an RTX 4090 1.7 GB were missing" in told
+        assert "M is less, on an RTX 4090 by 1.7 GB" in told
 
 
 def test_half_bytes_are_exact() -> None:
