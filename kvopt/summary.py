@@ -124,7 +124,7 @@ def _answered(result: Result) -> Iterator[SummaryLine]:
     """Yield the line with the answer, and the line with its policies that were not run."""
     answer = answer_of(result)
     if answer is not None:
-        yield "answer", f"the best method by information about the outputs:\n{answer}"
+        yield "answer", f"mean latency of the best method by information on outputs:\n{answer}"
         names = ", ".join(result.unrun)
         if names:
             yield "not run", f"{names} to the end, for the answer; see --time-limit, --policy NAME"

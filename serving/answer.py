@@ -79,11 +79,11 @@ class Answer:
 
     @property
     def headers(self) -> tuple[str, ...]:
-        """The titles of the columns of :meth:`rows`."""
+        """The titles of the columns of :meth:`rows`: the latency is the mean."""
         rounds = ", rounds" if self.unit is ROUNDS else ""
         than = "vLLM" if self._vllm else self.base.label
-        p99 = () if self.base.p99 is None else ("p99 latency",)
-        return "information", "best method", f"mean latency{rounds}", *p99, f"saving over {than}"
+        p99 = () if self.base.p99 is None else ("p99",)
+        return "information", "best method", f"latency{rounds}", *p99, f"saved over {than}"
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row for the base, and one with its saving for each of the others."""

@@ -60,6 +60,7 @@ ANSWER = (
     "las",
     "srpt-predicted with bins(100)",
     "srpt-predicted with deciles",
+    "a-min with bins(100)",
     "mc-sf-predicted with bins(100)",
     "mc-sf-predicted with deciles",
     *("srpt", "svf", "svf-first-fit", "mc-sf-total", "mc-sf-first-fit"),

@@ -91,8 +91,8 @@ def test_it_ends_with_a_ranking_and_the_answer(
     said = ("No scheduler", "The best schedule")
     (answer,) = [line for line in page.splitlines() if line.startswith(said)]
     assert answer in " ".join(out.split())
-    assert "saving over vLLM" in page
-    assert "saving over vLLM" in out
+    assert "saved over vLLM" in page
+    assert "saved over vLLM" in out
     assert out.splitlines()[-1].split() == ["written", str(tmp_path / "report" / "index.html")]
 
 

@@ -106,7 +106,7 @@ def test_the_policies_of_the_answer_are_run_first(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "MethodSeries", series)
     told = table_of(SIX).text
     names = [task.method.text for task in ran]
-    assert names[:5] == ["vllm-v1", "swf", "las", "srpt-predicted", "mc-sf-predicted"]
+    assert names[:5] == ["vllm-v1", "swf", "las", "srpt-predicted", "a-min"]
     assert {"local-search", "lp-swap", "sorted-lp"} < set(names[-9:])
     assert len(names) == len(set(names)) > 20
     advice = "answer: none, vllm-v1 was not run to the end; see --time-limit, --policy vllm-v1 (of "

@@ -53,7 +53,7 @@ def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
     0.26829 and, rounded up, 1 - 87.005 / 123 = 0.29264.
     """
     found = _answer(TRACE)
-    assert found.headers == ("information", "best method", "mean latency", "saving over vLLM")
+    assert found.headers == ("information", "best method", "latency", "saved over vLLM")
     assert found.rows() == [
         ("none", "vllm-v1 *", "12.300 s", ""),
         ("predictions", "a-min with bins(100)", "11.540 s", "6.1 %"),
@@ -79,7 +79,7 @@ def test_a_loss_is_no_saving() -> None:
 def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
     """A scheduler that keeps tokens may be below: the share is of others; rounds show none."""
     found = _answer({"vllm-v1": 30, "svf": 25}, 24, ROUNDS, covers_kept=False)
-    assert found.headers[2] == "mean latency, rounds"
+    assert found.headers[2] == "latency, rounds"
     assert found.rows()[1] == ("lengths", "svf", "2.500", "16.6 %")
     assert _said(found) == "No scheduler within the problem has a mean below 2.400."
     said = _said(_answer({"vllm-v1": 30, "svf": 25}, 24, covers_kept=False))

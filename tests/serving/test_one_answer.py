@@ -83,4 +83,4 @@ def test_the_same_from_every_command(
     assert rates([*asked, "--methods", "vllm-v1,svf", "--time-limit", "2", "--quiet"]) == 0
     out = capsys.readouterr().out
     assert [out.count(f"at rate {rate}\n") for rate in (2, 8)] == [1, 1]
-    assert out.count("saving over vLLM") == 2
+    assert out.count("saved over vLLM") == 2
