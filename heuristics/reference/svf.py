@@ -1,7 +1,4 @@
-"""Smallest volume first (arXiv 2606.22327) and its kin: the admission of MC-SF in other orders.
-
-The source states ``svf`` and ``svf-1bit``; the two others are of this suite.
-"""
+"""Smallest volume first (arXiv 2606.22327: svf, svf-1bit) and its kin: MC-SF in other orders."""
 
 from heuristics.reference.mc_sf import in_order
 from instances import Instance, Request
