@@ -9,6 +9,7 @@ import pandas as pd
 
 from kvopt.methods.method_names import shown_source
 from kvopt.methods.witness import search_witness
+from kvopt.runs.row_columns import PROVED
 from schedules import evidence
 from schedules.evidence import CONSTRUCTION, BoundStatement, Witness, judge, names_proof
 from schedules.gap import gaps
@@ -178,14 +179,17 @@ def collect_statements(
     claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]
     order = ["sha", "lower_bound", *_QUICKEST]
     claimed = claimed.sort_values(order, ascending=[True, False, *[True] * len(_QUICKEST)])
-    each = claimed.drop_duplicates(["sha", "lower_bound", "label", "bound_source"])
-    for sha, bound, label, source in _values(each, "sha", "lower_bound", "label", "bound_source"):
+    columns = ["sha", "lower_bound", "label", "bound_source", PROVED]
+    each = claimed.drop_duplicates(columns)
+    for sha, bound, label, source, proved in _values(each, *columns):
         case = found[sha]
         case.lowers.append(BoundStatement(int(bound), label))
         named = BoundStatement(int(bound), f"{shown_source(source)}, {label}" if source else label)
         case.lower = case.lower or named
-        if names_proof(source):
-            case.certified = case.certified or named
+        if not names_proof(source):
+            named = BoundStatement(0 if pd.isna(proved) else int(proved), named.by)
+        if named.value > (case.certified.value if case.certified else 0):
+            case.certified = named
     stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
     for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
         found[sha].stated.append(int(value))

@@ -41,16 +41,20 @@ if TYPE_CHECKING:
 
 
 def judge_rows(rows: pd.DataFrame, store: Store, known: Iterable[Instance] = ()) -> pd.DataFrame:
-    """Return rows with the column ``proved``: the bound that integers prove, for named proofs.
+    """Return rows with the column ``proved``: the bound that integers prove.
 
-    ``told`` names exact lengths where a file has no predictions.  ``known`` are read already.
+    It is of named proofs, and of the certificates of an instance's best bound.  ``told`` names
+    exact lengths where a file has no predictions.  ``known`` are read already.
     """
     import pandas as pd
 
     columns = ["bound_source", "key", "instance_sha256", "batch_time"]
-    runs = zip(rows["lower_bound"].notna(), *(rows[each] for each in columns), strict=True)
+    lower = rows["lower_bound"].astype("Int64")
+    best = lower.eq(lower.groupby([rows[each] for each in columns[2:]]).transform("max"))
+    judged = best.fillna(False) | (lower.notna() & rows["bound_source"].map(names_proof))
     judge = _Judge(store, {(each.sha256, each.time_unit): each for each in known})
-    found = [judge.proved(*run) if there and names_proof(run[0]) else None for there, *run in runs]
+    runs = zip(judged, *(rows[each] for each in columns), strict=True)
+    found = [judge.proved(*run) if asked else None for asked, *run in runs]
     told = map(judge.told, *(rows[each] for each in ("method", "told", *columns[2:])))
     return rows.assign(told=list(told), **{PROVED: pd.Series(found, rows.index, dtype="Int64")})
 
