@@ -22,10 +22,7 @@ _UNREADABLE = (OSError, ArithmeticError, LookupError)
 
 @dataclass(frozen=True)
 class RegisteredValues:
-    """The best schedule and the best bound of an instance (TEL, rounds).
-
-    ``certified`` is the best certified bound where a solver reports more.
-    """
+    """Best TEL and best bound (rounds), and the ``certified`` bound below a solver's."""
 
     upper: int
     lower: int

@@ -204,10 +204,7 @@ class SweepDisplay:
 
 @dataclass(frozen=True)
 class Progress:
-    """A run so far: seconds since the call, TEL and bound (rounds), and the gap.
-
-    ``kernels``: compiled ones and all of them, on the first use of a machine only.
-    """
+    """A run so far: seconds since the call, TEL and bound (rounds), gap, compiled kernels."""
 
     seconds: float
     tel: int | None
@@ -217,11 +214,7 @@ class Progress:
 
 
 def listener(progress: bool | Callable[[Progress], object], stop: threading.Event) -> Listener:
-    """Return the listener of a run for a wish of the caller.
-
-    It prints the lines of ``solve.py``, or calls a function (:class:`ProgressCalls`, which sets
-    ``stop``); with False it shows compiling alone, on standard error.
-    """
+    """Return the listener of a run: lines, a function of the caller, or compiling alone."""
     if callable(progress):
         return ProgressCalls(progress, stop)
     if progress:

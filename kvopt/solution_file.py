@@ -86,10 +86,7 @@ def read_model_name(path: str | Path) -> tuple[str, str]:
 
 
 def read_solution(path: str | Path, instance: Instance) -> list[int]:
-    """Return the start rounds in a solution file, or raise a FileError.
-
-    A variable counts as 1 beyond a half, as solvers meet integers within a tolerance.
-    """
+    """Return the start rounds (variables above a half) of a file, or raise a FileError."""
     starts: list[int | None] = [None] * len(instance)
     values = list(_values(path))
     for request, start, value in values:
@@ -104,8 +101,8 @@ def read_solution(path: str | Path, instance: Instance) -> list[int]:
     found = [start for start in starts if start is not None]
     if not values:
         raise FileError(
-            f"{path}: expected values of x(REQUEST_ROUND) as SCIP, Gurobi, HiGHS, CBC, CPLEX or "
-            "GLPK write them, found none"
+            f"{path}: expected values of x(REQUEST_ROUND) as SCIP, Gurobi, HiGHS (solution style "
+            "0 or 1), CBC, CPLEX or GLPK write them, found none"
         )
     if len(found) < len(starts):
         missing = starts.index(None)

@@ -134,10 +134,7 @@ def _line(case: InstanceStatements) -> dict[str, Any]:
 def contradictions(
     rows: pd.DataFrame, found: Mapping[str, InstanceStatements]
 ) -> tuple[Contradiction, ...]:
-    """Return every believed bound that exceeds the best checked schedule of its instance.
-
-    Stated optima and the registry's values are statements like any other.
-    """
+    """Return every believed bound that exceeds the best checked schedule of its instance."""
     names = rows.drop_duplicates("sha").set_index("sha")["instance"]
     made = [
         Contradiction(names[sha], sha, *lower, *upper)
@@ -170,10 +167,11 @@ def collect_statements(
     checked = rows[rows["tel"].notna() & ~rows["preempts"]]
     # The quickest of equals is named, a policy before the method of bounds that began with it.
     best = checked.sort_values(["sha", "tel", "bound_only", *_QUICKEST]).drop_duplicates("sha")
-    for sha, tel, key, label, bound_only, found_by in _values(
-        best, "sha", "tel", "key", "label", "bound_only", "found_by"
-    ):
-        finder = f"{found_by}, {label}" if bound_only and found_by else label
+    # A policy's schedule that an engine began with.
+    begun = best["found_by"].ne("") & best["bound_only"]
+    begun |= best["engine"] & best["found_by"].str.startswith("policy ")
+    finders = best["label"].where(~begun, best["found_by"] + ", " + best["label"])
+    for sha, tel, key, finder in _values(best.assign(by=finders), "sha", "tel", "key", "by"):
         found[sha].upper, found[sha].upper_key = BoundStatement(int(tel), finder), key
     claimed = rows if further is None else pd.concat([rows, further], ignore_index=True)
     claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]

@@ -65,11 +65,7 @@ MOST_PICTURES = 20
 
 
 def build_report(results: Results, folder: str | Path, **chosen: Any) -> list[Path]:
-    """Write all reports of the rows into a folder and return the files; see :func:`make_report`.
-
-    Raises OutputError if the folder holds something else than an earlier report, OSError if a file
-    cannot be written.
-    """
+    """Write all reports of the rows into a folder and return the files; see :func:`make_report`."""
     return write_files(Path(folder), whole(make_report(results, **chosen)))
 
 
@@ -80,10 +76,7 @@ def make_report(
     pages: int = MOST_PAGES,
     pictures: int = MOST_PICTURES,
 ) -> ReportPage:
-    """Return the report of the rows, with so many pages of instances.
-
-    ``store`` has the schedules for pictures; after so many ``pictures`` no page gets any.
-    """
+    """Return the report of the rows, with so many pages of instances."""
     sentences = verdict(results.units)
     parts = list(_parts(results))
     named = named_instances(results.units, sentences, parts)

@@ -39,12 +39,14 @@ def age_text(total: int, stale: int, what: str = "run") -> str:
 
 
 def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:
-    """Return commits, days, machines and versions of rows, and their hours in all."""
+    """Return commits, days, machines and versions of rows, and their time in all."""
     days = sorted({day[:10] for day in rows["finished_utc"] if _DAY.match(day)})
     machines = zip(rows["cpu"], rows["cores"], strict=True)
     named = int(rows["git_commit"].ne("").sum())
     partly = [f"; {len(rows) - named:,} without a commit"] if 0 < named < len(rows) else []
-    hours = float(rows["total_seconds"].fillna(0).sum()) / 3600
+    seconds = float(rows["total_seconds"].fillna(0).sum())
+    units = (("hours", 3600), ("minutes", 60), ("seconds", 1))
+    unit, size = next((each for each in units if seconds >= each[1]), units[-1])
     parts = [
         f"{what}: {len(rows):,}",
         *partly,
@@ -53,7 +55,7 @@ def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:
         *_listed("; ", (f"{cpu}, {plural(int(n), 'core')}" for cpu, n in machines if cpu)),
         *_listed("; Python ", rows["python"]),
         *_listed("; ", (each for each in rows["solver"] if re.search(r"\d", each))),
-        f"; {hours:.1f} hours in all.",
+        f"; {seconds / size:.1f} {unit} in all.",
     ]
     return Sentence(tuple(parts))
 

@@ -17,10 +17,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 def accepted(
     names: Sequence[str], cases: Sequence[tuple[Instance, int, Sequence[Sequence[int]]]]
 ) -> dict[str, list[list[bool]]]:
-    """Tell for each model which schedules of each (instance, TEL, schedules) it accepts.
-
-    The model, with the options in its name, is built for a known schedule of that TEL.
-    """
+    """Tell for each model which schedules of each (instance, TEL, schedules) it accepts."""
     lines = [json.dumps([instance_document(case[0]), *case[1:]]) for case in cases]
     result = subprocess.run(
         [sys.executable, "-m", "tests.cp_accepts", *names],

@@ -53,11 +53,7 @@ def solve_batch(
     seed: int = 0,
     poor_start: bool = False,
 ) -> list[Answer]:
-    """Solve (instance, formulation) pairs in one process an engine, in the pairs' order.
-
-    A formulation may have options, as in ``cpsat-strong(groups=no)``.  The warm start is the best
-    policy's schedule, which is often an optimum, or with ``poor_start`` one request at a time.
-    """
+    """Solve (instance, formulation) pairs in one process an engine, in the pairs' order."""
     answers: dict[int, Answer] = {}
     for solver in _SOLVERS.values():
         chosen = [

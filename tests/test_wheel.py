@@ -1,7 +1,4 @@
-"""The wheel: built, installed beside packages that bear the names kvopt gave up, and used there.
-
-The environment's site-packages are its own; libraries come from those of the tests.
-"""
+"""The wheel: built, installed beside packages that bear the names kvopt gave up, and used there."""
 
 import json
 import os

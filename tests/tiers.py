@@ -1,7 +1,4 @@
-"""Two tiers of tests: the quick one, which README's command runs, and the slow one (``-m slow``).
-
-A slow test takes longer than about a second on an idle core.  A quick test does less of the same.
-"""
+"""Two tiers of tests: the quick one, which README's command runs, and the one of ``-m slow``."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Command: merge stored runs into the best-known values, or verify them."""
+"""Command: print best-known values, verify them, or merge stored runs into them."""
 
 import sys
 from collections import Counter
@@ -11,6 +11,7 @@ import click
 
 from instances.instance_names import FOLDER
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
+from kvopt.best_known.entry_text import entry_text
 from kvopt.best_known.library_and_ladder import LibraryInstance, LibraryWithLadder, library_by_hash
 from kvopt.best_known.parallel_map import KilledError
 from kvopt.best_known.proved_entry import ContradictionError, DamagedError, ProvedEntry, merge
@@ -20,6 +21,7 @@ from kvopt.best_known.registry_files import (
     REGISTRY_FILE,
     RegistryError,
     format_registry,
+    read_entries,
     read_registry,
 )
 from kvopt.best_known.registry_verification import (
@@ -54,9 +56,9 @@ _Verdict = tuple[Sequence[str], int]
         EXIT_FAULTS: (RegistryError, DamagedError, MethodError, KilledError),
         EXIT_BAD_USAGE: (OutputError, StoreError, FileError, OSError),
     },
-    examples=("--check", "--check am1_00", "--store results/runs.sqlite"),
-    codes="0 fine; 1 a value is not proved, an instance is missing, --check found the registry "
-    "stale; 2 bad usage or store; 3 --check found only bounds that are "
+    examples=("am1_00 uniform_100", "--check", "--check am1_00", "--store results/runs.sqlite"),
+    codes="0 fine; 1 a value is not proved, an instance is missing or not run yet, --check found "
+    "the registry stale; 2 bad usage or store; 3 --check found only bounds that are "
     "solver-reported or proofs that are stale; 5 a bound exceeds a checked schedule: nothing is "
     "written; 130 interrupted (docs/best_known.md)",
 )
@@ -69,10 +71,14 @@ _Verdict = tuple[Sequence[str], int]
 )
 @option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
 def main(options: CommandOptions) -> int:
-    """Merge stored runs into the best-known values, or verify these."""
-    options.names = [Path(each).name for each in options.names]
-    if not options.check if options.store is None else options.names:
-        raise UsageError("expected --store STORE, --check, or both; INSTANCE with --check alone")
+    """Print the best-known values of INSTANCE, verify them, or merge stored runs into all."""
+    options.names = [Path(each).name.removesuffix(".json") for each in options.names]
+    if bool(options.names) == bool(options.store) and (options.names or not options.check):
+        raise UsageError("expected INSTANCE, --check, --store STORE, or --check with one of them")
+    if options.names and not options.check:
+        named = named_entries(read_entries(options.folder).values(), options.names)
+        print("\n\n".join(entry_text(each, options.folder) for each in named))
+        return EXIT_OK
     known, proved = LibraryWithLadder(library_by_hash()), dict[str, ProvedEntry]()
     lines: Sequence[str] = []
     code = EXIT_OK
@@ -117,10 +123,7 @@ def _merge(
 def _merged(
     old: dict[str, ProvedEntry], known: Mapping[str, LibraryInstance], store: Store
 ) -> tuple[list[ProvedEntry], bool]:
-    """Return the new records in the library's order, and whether all runs are in them.
-
-    After Ctrl-C the other records stay.  A ContradictionError names all contradictions.
-    """
+    """Return the new records in the library's order, and whether all runs are in them."""
     runs = runs_by_instance(store)
     merged, contradictions = [], []
     done = True

@@ -73,11 +73,7 @@ def runs_by_instance(store: Store) -> dict[str, list[Record]]:
 def collect(
     instance: Instance, runs: Sequence[Record], store: Store, proved: int | None = None
 ) -> Claims:
-    """Return the claims of runs about an instance.
-
-    Schedules are checked as starts alone, certificates evaluated, sweeps only for more than
-    ``proved`` (rounds); other bounds: :func:`schedules.evidence.is_bound_believed`.
-    """
+    """Return the claims of runs; sweeps are evaluated only for more than ``proved`` (rounds)."""
     notes: list[str] = []
     named = [each for run in runs if (each := _canonical_run(run, notes)) is not None]
     upper = _best_schedule(instance, named, store, notes)

@@ -12,10 +12,7 @@ from kvopt.best_known.registry_entry import LADDER_FILE
 
 @dataclass(frozen=True)
 class LibraryInstance:
-    """An instance and its file below ``instances/``, of the ladder the file that has its row.
-
-    ``planted`` are the starts (rounds) of the schedule that its construction implies, if it does.
-    """
+    """An instance, its file below ``instances/``, and the starts (rounds) of its construction."""
 
     file: str
     instance: Instance

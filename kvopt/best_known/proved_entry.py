@@ -154,11 +154,7 @@ def read_known(
     folder: Path = FOLDER,
     before: ProvedEntry | None = None,
 ) -> ProvedEntry:
-    """Read the schedule and the certificate of an entry and prove both values anew.
-
-    The same bound by the same certificate as ``before`` is not evaluated again.  Raises a
-    DamagedError if a file is missing or damaged, or does not prove its value.
-    """
+    """Prove an entry's values from its files, unless ``before`` has, or raise a DamagedError."""
     instance = found.instance
     try:
         path = proof_file(folder, schedule_path(instance.name))
@@ -259,11 +255,7 @@ def decide(
     proofs: Iterable[OptimumProof],
     certified: tuple[str, int],
 ) -> OptimumVerdict:
-    """Judge the optimum by the rule of evidence (:mod:`schedules.evidence`).
-
-    Its evidence: the best TEL and bound (rounds), runs of engines that proved ``upper`` optimal,
-    and kind and value of the best certificate.
-    """
+    """Judge the optimum by the rule of evidence; ``proved`` is a certificate's kind and value."""
     engines = [engine_witness(each.method, each.value) for each in proofs]
     found = [*engines, certificate_witness(*certified)]
     return judge(upper, lower, found, construction=instance.known_optimum)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from instances import InstanceFileError
 from instances.instance_names import FOLDER
+from instances.ladder import read_ladder
 from kvopt.best_known.library_and_ladder import LibraryInstance
 from kvopt.best_known.parallel_map import side_by_side
 from kvopt.best_known.proved_entry import DamagedError, ProvedEntry, is_stale, read_known
@@ -47,10 +48,7 @@ def write_all(
     folder: Path,
     beside: Iterable[RegistryEntry] = (),
 ) -> None:
-    """Write the registry, its schemas and all proofs, in the library's order.
-
-    Entries ``beside`` stay as they are, with their proofs.
-    """
+    """Write registry, schemas and proofs in the library's order; entries ``beside`` stay."""
     by_hash = {entry.sha256: entry for entry in (*beside, *(each.entry for each in merged))}
     entries = [by_hash[sha] for sha in known if sha in by_hash]
     texts = {REGISTRY_FILE: format_registry(entries)} | format_schemas()
@@ -67,12 +65,7 @@ def faults(
     proved: Mapping[str, ProvedEntry] = _NONE,
     names: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Yield one line for everything that is wrong; nothing if every value is proved again.
-
-    Each schedule passes the checker, each certificate is evaluated in integers, and each file is to
-    the byte what its command writes.  With ``names`` only these records are evaluated, and never
-    those that are ``proved``.
-    """
+    """Yield one line for each fault; with ``names`` only these records are evaluated."""
     texts = format_schemas() | {REGISTRY_FILE: format_registry(registry.instances)}
     for file, text in texts.items():
         if not file_holds(folder / file, text):
@@ -95,7 +88,9 @@ def named_entries(
 ) -> tuple[RegistryEntry, ...]:
     """Return the entries of instances, all without ``names``; RegistryError for an unknown one."""
     if unknown := sorted(set(names) - {each.instance for each in entries}):
-        raise RegistryError(f"{unknown[0]}: the registry has no such instance")
+        rung = read_ladder().get(unknown[0])
+        why = "not run yet" if rung and not rung.in_seconds else "the registry has no such instance"
+        raise RegistryError(f"{unknown[0]}: {why}")
     return tuple(each for each in entries if not names or each.instance in names)
 
 

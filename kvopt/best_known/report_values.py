@@ -17,11 +17,7 @@ from schedules.evidence import CERTIFICATE, Witness
 def known_values(
     folder: Path = FOLDER, among: Collection[str] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return the values of the registry's instances, by hash, for reports.
-
-    ``among`` are the wanted hashes; None means all.  Values are in rounds, ``schedule`` is the path
-    of a file, ``history`` begins with the oldest.  Nothing is evaluated.
-    """
+    """Return the registry's values (rounds) by hash, unchecked; ``among`` are the wanted hashes."""
     entries = read_entries(folder)
     if among is not None:
         entries = {sha: entry for sha, entry in entries.items() if sha in among}

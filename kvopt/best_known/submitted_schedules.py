@@ -52,10 +52,7 @@ def judge_files(paths: Iterable[Path], known: Library, folder: Path) -> Iterator
 def merge_schedules(
     schedules: Iterable[Schedule], known: Library, folder: Path
 ) -> Iterator[tuple[ProvedEntry | None, str]]:
-    """Merge better schedules; yield the new record, or None, and a line on each.
-
-    The old record is proved anew first.
-    """
+    """Merge better schedules; yield the new record, or None, and a line on each."""
     entries = read_entries(folder)
     for schedule in schedules:
         found, entry = known[schedule.instance_sha256], entries.get(schedule.instance_sha256)
@@ -95,7 +92,7 @@ def _judge(
     if before <= tel:
         return JudgedFile(f"{line}TEL {tel}, no better than {of_it}", EXIT_NONE_BETTER)
     value = find_registered(found.instance, folder)
-    line += f"TEL {tel}, best known {value or 'none, so it is better'}"
+    line += f"TEL {tel}, {f'best known {value}' if value else 'not run yet: the first value'}"
     if value is not None:
         line += f": gap {value.compared(tel, None)}"
         if value.upper <= tel:

@@ -109,11 +109,7 @@ def policies_table(
     limits: PolicyLimits,
     quiet: bool = True,
 ) -> PoliciesOutcome:
-    """Run every policy until the deadline, the quick ones first, and return a table.
-
-    The ratio of a TEL is to the known optimum, else to the best known bound, so at least the ratio
-    to OPT.  Policies run one after the other, each for its share of the time that is left.
-    """
+    """Run every policy until the deadline, the quick ones first, and return a table."""
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = SweepDisplay(sys.stderr, len(runnable), quiet)
     with companion_bound(instance, batch_time, seed, limits) as bound:
@@ -175,10 +171,7 @@ def _slowness(name: str) -> tuple[int, int, str]:
 def _carried_out(
     instance: Instance, series: MethodSeries, progress: SweepDisplay, bound: CompanionRuns
 ) -> tuple[list[PolicyLine], str]:
-    """Run a series; return its lines, and the reason if the user ended it.
-
-    The bound begins when the first policy has ended.
-    """
+    """Run a series, then the bound; return its lines, and the reason if the user ended it."""
     lines: list[PolicyLine] = []
 
     def take(finished: FinishedRun) -> None:

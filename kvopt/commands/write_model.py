@@ -17,10 +17,7 @@ class NotWrittenError(Exception):
 
 
 def write_model(task: Task, target: str) -> tuple[str, Sequence[str]]:
-    """Write the model of a task's formulation; return one line on it, and warnings.
-
-    Raises NotWrittenError if it has no MIP, is too large, or is not built by the deadline.
-    """
+    """Write the model of a task; return a line on it and warnings, or raise NotWrittenError."""
     method = task.method
     if method.model is None and method.solves is not None:
         assert task.instance is not None

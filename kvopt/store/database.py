@@ -35,10 +35,7 @@ COMMIT;
 
 
 def open_database(path: Path, *, readonly: bool) -> sqlite3.Connection:
-    """Return a connection to a store, and make its tables unless it is only read.
-
-    Raises a StoreError if it has other tables or columns, or is only read and has no runs.
-    """
+    """Return a connection to a store, with its tables, or raise a StoreError."""
     connection = _open_readonly(path) if readonly else _connect(str(path))
     try:
         if not readonly:

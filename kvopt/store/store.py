@@ -122,10 +122,7 @@ class Store:
             return list(zip(*cells, strict=True))
 
     def rows(self, keys: Collection[str] | None = None, *, traces: bool = True) -> pd.DataFrame:
-        """Return the runs as a sorted table with the columns of ``kvopt.runs.row_columns``.
-
-        Nothing is judged: :func:`kvopt.store.proved_bounds.judge_rows` adds the proved bounds.
-        """
+        """Return the runs, unjudged, as a sorted table with the columns of ``row_columns``."""
         import pandas as pd  # half a second
 
         names = [column.name for column in row_columns() if traces or not column.trace]
@@ -225,10 +222,7 @@ def _storable(value: Any) -> Any:
 
 
 def checked(column: RowColumn, values: list[Any]) -> list[Any]:
-    """Return texts, lists and objects of a column, or raise a ValueError for another kind.
-
-    The type of the column checks numbers.
-    """
+    """Return texts, lists and objects of a column, or raise a ValueError for another kind."""
     if column.kind not in (str, list, dict):
         return values
     kind: Any = column.kind

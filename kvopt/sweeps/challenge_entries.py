@@ -28,11 +28,7 @@ solve = partial(send_schedules, Path(__file__).with_suffix(".jsonl"))
 
 
 def keep_entry(given: Path, folder: Path, place: Path) -> str:
-    """Return the method of an entry, as a file below ``place``, and keep a copy below ``folder``.
-
-    Raises an OSError or a ValueError for a file that is no entry, or another one of an earlier
-    entry's name; it is not kept then.
-    """
+    """Return an entry's method, a file below ``place``, and keep a copy; errors for no entry."""
     content, kept, copied = read_bytes(given), folder / given.stem, place / given.stem
     if kept.exists() and not file_holds(kept / given.name, content):
         raise ValueError(f"another entry has the name {given.stem}")

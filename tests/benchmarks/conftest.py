@@ -1,7 +1,4 @@
-"""Prints what each benchmark stores with its time: ratios, exponents, sizes.
-
-``pytest tests/benchmarks/FILE --benchmark-enable --benchmark-only`` runs those of one file.
-"""
+"""Prints what each benchmark stores with its time: ratios, exponents, sizes."""
 
 from typing import Any
 

@@ -53,10 +53,7 @@ class DisagreementError(Exception):
 
 
 def solve_here(method: str, limit: float, instance: Instance) -> Row:
-    """Return the result of a method of kvopt with all cores; kvopt checks its schedule.
-
-    Short of a proof, a policy's start and the area bound are no results of a single engine.
-    """
+    """Return the result of a method of kvopt with all cores; kvopt checks its schedule."""
     found = kvopt.solve(instance, method, time_limit=limit)
     run, proved = found.record, found.status == "optimal"
     whole = proved or method == HERE["kvopt"]

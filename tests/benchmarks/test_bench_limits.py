@@ -1,10 +1,4 @@
-"""The time limit holds for every method at every size: 40 pairs from 5 requests to 10^6.
-
-The whole command may take a tenth and two seconds more than its limit, as the README says,
-whatever it is doing when its time is over: reading, building, compiling nothing twice, solving or
-checking.  It ends with a schedule (exit 0) or says that there is none (exit 4), in one line where
-it had to be stopped from outside.
-"""
+"""The time limit holds for every method at every size: 40 pairs from 5 requests to 10^6."""
 
 import os
 import sys

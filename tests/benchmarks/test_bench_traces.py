@@ -1,8 +1,4 @@
-"""A trace of Azure's format with a million rows: time, memory, and against reading CSV alone.
-
-In the test run 30,000 rows.  ``pytest tests/benchmarks/test_bench_traces.py --benchmark-enable
---benchmark-only`` takes a million, in a process of its own whose resident memory is noted, too.
-"""
+"""A trace of Azure's format with a million rows: time, memory, and against reading CSV alone."""
 
 import csv
 import datetime

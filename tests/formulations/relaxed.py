@@ -60,10 +60,7 @@ def random_multipliers(rng: random.Random, kinds: int) -> Ints:
 
 
 def one_case(seed: int) -> tuple[int, int, int]:
-    """Check one draw; return the bound, the optimum and the bases that were made.
-
-    No window may prove more than the optimum, nor less than the widest one where it reaches as far.
-    """
+    """Check one draw; return the bound, the optimum and the bases that were made."""
     rng = random.Random(seed)
     instance = random_instance(rng)
     optimum = brute_force_optimum(instance)

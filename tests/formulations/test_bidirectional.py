@@ -194,10 +194,7 @@ _WIDEST = 1 << 30
 def test_both_directions_find_the_optimum(
     first: int, share: float, second: Sequence[int] | None, draws: int
 ) -> None:
-    """Bound and TEL are the optimum of each draw; a pass that lost states is followed by a wider.
-
-    How wide the one in between is depends on what the first one took.
-    """
+    """Bound and TEL are each draw's optimum; a pass that lost states is followed by a wider."""
     lines = _met(first, share, draws)
     for seed, tel, bound, _, widths in lines:
         optimum = brute_force_optimum(random_instance(random.Random(seed)))

@@ -147,11 +147,7 @@ def test_a_damaged_family_is_caught(name: str, cases: list[Case]) -> None:
 
 @pytest.fixture(scope="module")
 def few(cases: list[Case]) -> list[Case]:
-    """The tiny instances and some draws, each with a few optimal schedules of different shape.
-
-    Schedules that differ only by which of some equal requests starts first are one shape, whose
-    member with the starts in the instance's order is taken: an option may ask for that order.
-    """
+    """The tiny instances and some draws, each with a few optimal schedules of different shape."""
     chosen = []
     for instance, optimum, schedules in cases[: len(TINY) + FEW_DRAWS]:
         shapes = sorted({_in_order(instance, starts) for starts in schedules})

@@ -85,11 +85,7 @@ def test_nothing_above_the_optimum_is_proved(seed: int) -> None:
 
 @pytest.mark.parametrize("draws", a_few((30, 80), 1))
 def test_dominance_drops_no_path_that_counts(draws: int) -> None:
-    """Without multipliers as much is proved as without dominance, without strict kinds exactly.
-
-    Strict kinds prove no more than where nothing is dropped; multipliers no less than the least
-    path does, since what has completed by a time is bounded, too.
-    """
+    """Without multipliers as much is proved as without dominance, without strict kinds exactly."""
     rng = random.Random(7)
     equal = 0
     for _ in range(draws):

@@ -70,10 +70,7 @@ def test_relaxations_and_bounds_never_exceed_the_optimum(
 
 
 def test_relaxations_are_one_lp(solved: dict[str, Solved]) -> None:
-    """Dense rows, sparse rows and generated columns: one LP, to 1e-6, and bounds near it.
-
-    With groups the relaxation certifies no less.
-    """
+    """Dense rows, sparse rows and generated columns: one LP, to 1e-6, and bounds near it."""
     for name, (_, answers) in solved.items():
         whole, columns = answers["ilp-sparse(relaxed=yes)"], answers["bound-lp"]
         dense, strong = answers["ilp(relaxed=yes)"], answers["ilp-sparse(groups=yes,relaxed=yes)"]

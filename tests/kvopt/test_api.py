@@ -95,6 +95,7 @@ def test_values_of_the_registry() -> None:
     # In seconds the same requests have the same hash, and another optimum.
     for other in (replace(FOUR, memory=6), replace(FOUR, time_unit="second")):
         assert find_registered(other) is None
+    assert dict(kvopt.run("am1_n200_seed0", "fcfs").summary())["best known"] == "not run yet"
     four = dict(kvopt.run(FOUR, "mc-sf").summary())
     tel = int(four["TEL"].split()[0])
     assert four["gap to these"] == f"{100 * (tel - 12) / tel:.3f} % to the TEL"

@@ -1,6 +1,8 @@
 """The command ``kvopt``: every subcommand does what its script or module does."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,7 @@ import kvopt.best_known.__main__
 import kvopt.commands.evaluate
 import kvopt.commands.solve
 from kvopt.commands.main import COMMANDS, main
+from schedules import write_schedule
 from tests.commands import run_command
 from tests.kvopt.conftest import Refused
 
@@ -37,6 +40,18 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"\n  {name} " in told for name in COMMANDS.commands)
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"kvopt {kvopt.__version__}\n"
+
+
+def test_a_claimed_bound_is_said_to_be_unchecked(tmp_path: Path) -> None:
+    """The checker of ``kvopt check`` proves the TEL of a file, and no bound in it."""
+    found, file = kvopt.run("tiny_handover", "svf").required_schedule("of"), tmp_path / "x.json"
+    for bound, told in ((9, "claims lower bound 9 (status optimal)"), (None, "")):
+        status: Any = "optimal" if bound else "feasible"
+        write_schedule(replace(found, lower_bound=bound, status=status), file)
+        ran = run_command(main, "check", "tiny_handover", file, program="kvopt")
+        verdict, _, note = ran.stdout.partition("\n")
+        assert (ran.returncode, verdict[:6], bool(note)) == (0, "valid:", bool(bound))
+        assert told in note
 
 
 def test_a_custom_file_is_said_to_be_a_program(capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,7 @@ def test_each_format_is_read(name: str, wrapping: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "expected values of x(REQUEST_ROUND) as SCIP, "),
+        ("", "as SCIP, Gurobi, HiGHS (solution style 0 or 1), "),
         ("solution status: infeasible\nno solution available\n", "write them, found none"),
         ("x(0_0) 0\n", "found no x(0_t) above a half"),
         ("PK\x03\x04", "expected text, found a zip archive"),

@@ -78,8 +78,8 @@ def test_a_better_schedule_enters_the_registry() -> None:
     _write("best.json", OPTIMAL)
     _write("pair.json", [0, 1], PAIR)
     assert _submit("worse.json", "pair.json")[0].splitlines() == [
-        "worse.json: four: TEL 16, best known none, so it is better",
-        "pair.json: pair: TEL 3, best known none, so it is better",
+        "worse.json: four: TEL 16, not run yet: the first value",
+        "pair.json: pair: TEL 3, not run yet: the first value",
         "taken: four: open",
         "taken: pair: one proof only: certificate: volumes",
         "wrote registry/best_known.json and the schedules and certificates of 2 instances below "
@@ -129,9 +129,9 @@ def test_a_folder_with_all_kinds() -> None:
     write_schedule(short, "found/i.json")
     lines = _submit("found", code=10)[0].splitlines()
     expected = [
-        "found/a.json: four: TEL 13, best known none, so it is better",
+        "found/a.json: four: TEL 13, not run yet: the first value",
         "found/b.json: four: TEL 13, no better than found/a.json",
-        "found/c.json: four: TEL 12, best known none, so it is better",
+        "found/c.json: four: TEL 12, not run yet: the first value",
         "found/d.json: four: malformed: TEL is 12, the schedule claims 11",
         "found/e.json: 'four': the library has no instance of its hash",
         "found/f.json: no valid JSON at ",

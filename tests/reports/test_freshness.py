@@ -33,7 +33,9 @@ def test_where_rows_come_from() -> None:
         "Rows: 3; commit abcdef012345; 2026-01-01 to 2026-02-03; A chip, 2 cores, A chip, 1 core; "
         "Python 3.12.1; HiGHS 1.15.1; 1.5 hours in all."
     )
-    assert str(origin(frame(record(finished_utc="")))) == "Rows: 1; 0.0 hours in all."
+    for seconds, told in ((0.0, "0.0 seconds"), (151.0, "2.5 minutes"), (3600.0, "1.0 hours")):
+        one = frame(record(finished_utc="", total_seconds=seconds))
+        assert str(origin(one)) == f"Rows: 1; {told} in all."
     partly = str(origin(frame(record(**MADE), record(seed=1))))
     assert partly.startswith("Rows: 2; 1 without a commit; commit abcdef012345; ")
     many = frame(*(record(seed=seed, git_commit=f"{seed}" * 40) for seed in range(5)))

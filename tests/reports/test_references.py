@@ -38,6 +38,8 @@ def test_the_schedule_of_a_bound_is_a_policys() -> None:
     bound = record(method="bound", tel=120, **found)
     assert _line(bound)["upper_by"] == "policy svf, bound"
     assert _line(bound, record(method="mc-sf", tel=120, seconds=9))["upper_by"] == "mc-sf"
+    solver = record(method="cpsat:cpsat", tel=120, **found)
+    assert _line(solver)["upper_by"] == "policy svf, cpsat:cpsat"
 
 
 def _proof(method: str, source: str, tel: int = 100) -> Record:

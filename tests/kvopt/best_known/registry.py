@@ -107,7 +107,11 @@ class Sweep:
 
     def check(self, *names: str) -> int:
         """Verify the registry from its files; ``out`` and ``err`` are what is printed."""
-        return self._command("--check", *names)
+        return self.show("--check", *names)
+
+    def show(self, *names: str) -> int:
+        """Print the values of instances."""
+        return self._command(*names)
 
     def _command(self, *given: object) -> int:
         run = run_command(command.main, *given, "--folder", self.folder)

@@ -57,6 +57,25 @@ def test_reports_do_not_pass_as_certified(proved: Sweep) -> None:
     )
 
 
+def test_the_values_of_an_instance_are_printed(proved: Sweep) -> None:
+    """Its gaps: 0 to the solvers' bound, (12 - 10) / 12 to the volumes; or it was not run yet."""
+    assert proved.show("four", "pair.json") == 0
+    four, pair = proved.out.split("\n\n")
+    assert [line.split("  ")[-1].strip().split(", method")[0] for line in four.splitlines()] == [
+        "(n = 4, M = 5)",
+        "(by cpsat:cpsat",
+        "(gap 16.667 %",
+        "(gap 0.000 %",
+        "optimal: solver-reported by cpsat:cpsat and highs:ilp",
+        str(proved.proof("schedules")),
+        str(proved.proof("bounds")),
+    ]
+    assert "solver-reported" not in pair
+    for command in (proved.show, proved.check):
+        for name, told in (("am1_n20_seed0", "not run yet"), ("no", "no such instance")):
+            assert (command(name), told in proved.err) == (1, True)
+
+
 @pytest.mark.parametrize("today", [False, True])
 def test_a_forged_row_is_named(sweep: Sweep, today: bool) -> None:
     """A row rewritten as a proof of TEL 13 (the optimum is 12) is a solver's report, no more."""
@@ -236,7 +255,7 @@ def test_an_impossible_schedule_is_named(proved: Sweep) -> None:
     assert (proved.check(), proved.check("pair"), proved.check("pair", "four")) == (1, 0, 1)
     assert "tokens are held, memory is 5" in proved.err
     assert (proved.check("five"), proved.merge("four")) == (1, 2)
-    assert "INSTANCE with --check alone" in proved.err
+    assert "expected INSTANCE, --check, --store STORE, or" in proved.err
 
 
 def test_only_changed_proofs_are_evaluated_again(sweep: Sweep, monkeypatch: Patch) -> None:

@@ -1,7 +1,4 @@
-"""vLLM's V1 scheduler in unit rounds: blocks are handed out one request after the other.
-
-The policy's docstring and docs/policies.md say what was read in the engine's source.
-"""
+"""vLLM's V1 scheduler in unit rounds: blocks are handed out one request after the other."""
 
 from collections.abc import Callable
 from dataclasses import replace

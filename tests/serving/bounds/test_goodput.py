@@ -102,10 +102,7 @@ def _instance(requests: list[tuple[int, int, int]], memory: int) -> Instance:
 @pytest.mark.parametrize("grid", [500, 1])
 @pytest.mark.parametrize("number", a_few((16, 100), 1))
 def test_no_schedule_is_better(grid: int, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither has more good ones than the bound, nor a larger goodput; windows may be moved out.
-
-    The search tries pauses, and of two requests chunks, cancelled attempts and kept tokens.
-    """
+    """Neither has more good ones than the bound, nor a larger goodput; windows may be moved out."""
     monkeypatch.setattr(module, "_GRID", grid)
     rng = random.Random(1)
     met = below = 0

@@ -90,11 +90,7 @@ def _draw(rng: random.Random) -> tuple[Triples, int, Coefficients]:
 
 @pytest.mark.parametrize("number", a_few((130, 520), 1))
 def test_no_schedule_is_better_than_the_bound(number: int) -> None:
-    """On small instances each source of the bound is at most the least latency found.
-
-    The search tries chunks, pauses, cancelled attempts, and kept tokens where they are covered, as
-    an engine counts tokens, which allows all that the problem does, any number or few at a time.
-    """
+    """On small instances each source of the bound is at most the least latency found."""
     rng = random.Random(13)
     met = rates = 0
     for _ in range(number):
@@ -162,10 +158,7 @@ def test_sums_over_windows_are_bounds(window: int, monkeypatch: pytest.MonkeyPat
 
 
 def test_many_requests_are_priced_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four at once in a memory for two, thrice: the sum is above what each takes alone.
-
-    Where a request is in two windows or a window's bound is not its own, it is refused.
-    """
+    """Four at once in a memory for two, thrice: the sum is above what each takes alone."""
     monkeypatch.setattr(bounds, "WINDOWS", (4, 4))
     requests, coefficients = [(k, 3, 4) for k in range(12)], (10**10, 10**9, 0, 10**9, 0)
     instance, model = _instance(requests, 14), _model(coefficients)
