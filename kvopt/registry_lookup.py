@@ -36,13 +36,9 @@ class RegisteredValues:
         note = f" (solver-reported), {self.certified} (certified)" if self.certified else ""
         return f"TEL {self.upper}, bound {self.lower}{note}"
 
-    def gap(self, tel: int) -> float:
-        """Return the gap of a TEL to UB in percent, negative for a schedule that is better."""
-        return 100 * gap(tel, self.upper)
-
     def compared(self, tel: int, bound: int | None) -> str:
         """Return the gaps of a TEL to both values as text, and which value is beaten."""
-        parts = [f"{self.gap(tel):.3f} % to the TEL"]
+        parts = [f"{100 * gap(tel, self.upper):.3f} % to the TEL"]
         if self.lower < self.upper:
             parts.append(f"{100 * gap(tel, self.lower):.3f} % to the bound")
         if tel < self.upper:

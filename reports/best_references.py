@@ -63,14 +63,11 @@ CERTIFIED, REPORTED = "certified", "solver-reported"
 
 
 def find_references(rows: pd.DataFrame, found: Mapping[str, InstanceStatements]) -> pd.DataFrame:
-    """Return one line an instance, indexed by ``id``; ``found`` is from :func:`collect_statements`.
+    """Return one line an instance, indexed by ``id``, of what :func:`collect_statements` found.
 
-    Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
-    upper_key, found_key (of the rows' best schedule), lower, lower_by, lower_kind (certified,
-    construction or solver-reported), certified, certified_by, known (stated by the file), opt
-    (missing where open), standing (a key of ``STANDINGS``), reason, shared (the common ground of
-    proofs that do not count as two), gap and certified_gap (of UB to both LB). Values are rounds,
-    of instances in seconds nanoseconds.
+    ``found_key`` is of the rows' best schedule, ``known`` the file's optimum, ``standing`` a key of
+    ``STANDINGS``, ``shared`` the common ground of proofs that do not count as two, ``gap`` and
+    ``certified_gap`` are of UB to both LB. Values are rounds, of instances in seconds nanoseconds.
     """
     made = [_line(case) for case in found.values()]
     # Without a case, too, there are columns; integers of whatever size stay integers.
@@ -177,17 +174,15 @@ def collect_statements(
     claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]
     order = ["sha", "lower_bound", *_QUICKEST]
     claimed = claimed.sort_values(order, ascending=[True, False, *[True] * len(_QUICKEST)])
-    columns = ["sha", "lower_bound", "label", "bound_source", PROVED]
-    each = claimed.drop_duplicates(columns)
-    for sha, bound, label, source, proved in _values(each, *columns):
+    each = claimed.drop_duplicates(known := ["sha", "lower_bound", "label", "bound_source", PROVED])
+    for sha, bound, label, source, proved in _values(each, *known):
         case = found[sha]
         case.lowers.append(BoundStatement(int(bound), label))
         named = BoundStatement(int(bound), f"{shown_source(source)}, {label}" if source else label)
         case.lower = case.lower or named
-        if not names_proof(source):
-            named = BoundStatement(0 if pd.isna(proved) else int(proved), named.by)
-        if named.value > (case.certified.value if case.certified else 0):
-            case.certified = named
+        proof = bound if names_proof(source) else 0 if pd.isna(proved) else proved
+        if proof > (case.certified.value if case.certified else 0):
+            case.certified = BoundStatement(int(proof), named.by)
     stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
     for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
         found[sha].stated.append(int(value))

@@ -27,10 +27,7 @@ class Board:
 
 
 def firsts(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return the first policies of a board: of all, of online ones, and of unmarked online ones.
-
-    Policies that share a rank count as one.
-    """
+    """Return the first policies of a board: of all, of online ones, and of unmarked online ones."""
     online = lines[~lines["offline"]]
     kinds = (lines, online, online[~online["marked"]])
     found = pd.concat([each[each["rank"].eq(each["rank"].min())] for each in kinds])

@@ -180,14 +180,14 @@ def _answers(rows: pd.DataFrame, drawn: Mapping[float, Instance]) -> dict[float,
 
 def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
     """Return the table in the order of rates; runs ``apart`` have no share left."""
-    n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
+    n = rows["n"].astype(float)
     shares = [
         None if pd.isna(upper) or pd.isna(lower) or apart else share_left(int(upper), int(lower))
         for upper, lower, apart in zip(rows["tel"], rows["lower"], rows["apart"], strict=True)
     ]
     table = rows[["rate", "n", "name", "seed", "status", "batch_time"]].assign(
-        tel_s=tel / NANOSECONDS,
-        ael_s=tel / n / NANOSECONDS,
+        tel_s=rows["tel"].astype("Float64") / NANOSECONDS,
+        ael_s=rows["tel"].astype("Float64") / n / NANOSECONDS,
         bound_ael_s=rows["lower"] / n / NANOSECONDS,
         bound_from=rows["bound_from"],
         left=pd.Series(shares, rows.index, dtype="Float64"),

@@ -23,6 +23,7 @@ from kvopt.runs.serving_imports import bounds_kept_tokens
 from kvopt.runs.task import FinishedRun, Task
 from schedules import Schedule
 from schedules.clock.timeline import make_timeline
+from schedules.gap import gap
 from schedules.schedule import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.schedule_metrics import makespan, mean_memory
 from serving.answer import answer_on, method_totals, missing_reason
@@ -294,7 +295,10 @@ def _in_rounds(
     yield "TEL", schedule.tel
     yield "TEL/OPT" if against.optimum else "TEL/LB", ratio
     if (known := find_registered(line.instance)) is not None:
-        yield "to best", None if line.keeps_tokens else f"{known.gap(schedule.tel):.2f} %"
+        yield (
+            "to best",
+            None if line.keeps_tokens else f"{100 * gap(schedule.tel, known.upper):.2f} %",
+        )
     yield "makespan", makespan(line.instance, schedule)
     yield "memory %", f"{100 * memory:.1f}"
     yield "evicted", sum(map(len, schedule.attempts or ()))

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 def judge_rows(rows: pd.DataFrame, store: Store, known: Iterable[Instance] = ()) -> pd.DataFrame:
     """Return rows with the column ``proved``: the bound that integers prove.
 
-    It is of named proofs, and of the certificates of an instance's best bound.  ``told`` names
-    exact lengths where a file has no predictions.  ``known`` are read already.
+    It is of named proofs and of certificates of an instance's best bound.  ``known`` are read.
     """
     import pandas as pd
 

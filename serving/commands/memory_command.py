@@ -42,8 +42,6 @@ _SHARE = _between(Fraction(1, 10**9), 1, "a number above 0, at most 1")
 _COUNT: dict[str, Any] = {"type": lambda text: read_integer(text, 1, 10**6), "metavar": "N"}
 _USED = "share of the GPUs' memory that is used (default: 1, or of the --gpu)"
 _WEIGHTS = "memory of the model, all GPUs together (default: 0, or of the --model)"
-#: Bytes that vLLM took on an RTX 4090 beyond the weights (docs/gpus.md).
-_MISSING = 1_700_000_000
 _WIDTH = "bytes of a number of the cache, 0.5 to 8 (default: 2)"
 
 
@@ -85,7 +83,7 @@ def main(options: CommandOptions) -> int:
     if deployment is not None:
         bits = "  (16-bit weights and cache)" if {"number_bytes", "weight_bytes"} & {*given} else ""
         base, prefill, _, decode, read = read_batch_time(deployment.batch_time).coefficients
-        less = f"{_MISSING // found.token_bytes:,} tokens here"
+        less = f"{1_700_000_000 // found.token_bytes:,} tokens here"
         rows += [
             ("in vLLM", f"M is less, on an RTX 4090 by 1.7 GB, {less}"),
             ("batch time", deployment.batch_time + bits),

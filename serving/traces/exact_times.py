@@ -36,10 +36,7 @@ def exact(value: Any) -> int | Decimal | None:
 
 
 def whole(value: Any) -> int | None:
-    """Return a length of a field or a JSON value; None if it is no whole number.
-
-    A length that no memory holds becomes ``TOO_LONG``, a negative one -1.
-    """
+    """Return a length, ``TOO_LONG`` beyond all memories, -1 if negative, None if not whole."""
     number = exact(value)
     if number is None:
         return None

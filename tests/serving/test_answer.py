@@ -88,10 +88,7 @@ def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
 
 
 def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> None:
-    """Found by the bound's own search, say; the share is one number where the bound is met.
-
-    24 / 30 = 0.8.
-    """
+    """The share is one number where the bound is met: 24 / 30 = 0.8."""
     best = "best known", MethodTotal("svf-first-fit, bound", "", knowledge("svf"), 24)
     outcomes = _outcomes({"vllm-v1": 30, "svf": 25}, 1)
     asked = partial(IN_ROUNDS, best=best)
