@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from kvopt.best_known.library_and_ladder import LibraryWithLadder, library_by_hash
+from kvopt.best_known.library_and_ladder import LibraryWithLadder
 from kvopt.best_known.registry_entry import NO_METHODS, EntryValue, OptimumProof, Registry
 from reports.freshness import age_text, origin
 from reports.nightly.night_rows import typed
@@ -25,7 +25,7 @@ def state(table: Table) -> Sentence:
     counts = table.frame["class"].value_counts()
     proved = ", ".join(f"{counts.get(each, 0):,} {each}" for each in CLASSES[:-1])
     count = len(gaps) - len(still)
-    unrun = len(LibraryWithLadder(library_by_hash()).keys() - set(table.frame["sha"]))
+    unrun = len(LibraryWithLadder({}).keys() - set(table.frame["sha"]))
     of = f"{plural(len(gaps), 'instance')} ({unrun:,} more, of the ladder, were never run)"
     closed = f"{of}, {count:,} of them with UB = LB ({proved})"
     if still.empty:

@@ -292,10 +292,8 @@ def test_what_draws_says_so(name: str) -> None:
 
 
 def test_a_plan_takes_upper_ends_for_outputs() -> None:
-    """Of later arrivals, too: smallest upper end first, within the memory of the upper ends.
-
-    Of M = 6 the first, from 0 to 3, reserves all; by its true output the second would start at 1.
-    """
+    """Of later arrivals, too: smallest upper end first, within the memory of the upper ends."""
+    # Of M = 6 the first, from 0 to 3, reserves all; by its true output the second starts at 1.
     requests = (Request(0, 0, 0, 3, 1, 6), Request(1, 1, 0, 4, 1, 4), Request(2, 1, 0, 2, 2, 4))
     plan = PlanPolicy("by-upper", clairvoyant=False, plan=lambda known: np.argsort(known.upper))
     assert run_policy(plan, Instance("three", 6, requests), RunSetting()).starts == (0, 3, 5)

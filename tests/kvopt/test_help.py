@@ -28,7 +28,7 @@ _MODULES = (
     *("instances.ladder", "instances.library", "kvopt.best_known.rerun_proofs", "reports.build"),
     *("reports.ablation.page", "reports.library.__main__", "reports.nightly.__main__"),
     *("reports.pictures.__main__", "schedules.schema", "tools.attack.__main__"),
-    *("tools.engine.compare_ledgers", "tests.benchmarks.speed"),
+    *("tools.engine.compare_ledgers", "tests.benchmarks.speed", "schedules.check_command"),
 )
 _MAINS = [import_module(name).main for name in _MODULES]
 _ALL: dict[str, Command] = {

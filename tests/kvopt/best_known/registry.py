@@ -98,7 +98,7 @@ class Sweep:
 
     def merge(self, *more: str) -> int:
         """Run the command on the store; ``out`` and ``err`` are what it prints."""
-        return self._command("--store", self._path, *more)
+        return self.show("--store", self._path, *more)
 
     def merged(self, name: str = "four") -> dict[str, Any]:
         """Return the entry of an instance after the store was merged, which must do."""
@@ -109,11 +109,8 @@ class Sweep:
         """Verify the registry from its files; ``out`` and ``err`` are what is printed."""
         return self.show("--check", *names)
 
-    def show(self, *names: str) -> int:
-        """Print the values of instances."""
-        return self._command(*names)
-
-    def _command(self, *given: object) -> int:
+    def show(self, *given: object) -> int:
+        """Run the command, which prints the values of named instances."""
         run = run_command(command.main, *given, "--folder", self.folder)
         self.out, self.err = run.stdout, run.stderr
         return run.returncode
