@@ -308,7 +308,7 @@ def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
         if key not in takes:
             raise ValueError(
                 f"family {draw.family!r} takes {', '.join(takes) or 'no parameters'}, found {key!r}"
-                f"{did_you_mean(key, takes)}"
+                f"{did_you_mean(key, [*takes, 'draws'])}"
             )
         try:
             TypeAdapter(types[key]).validate_python(value, strict=True)
