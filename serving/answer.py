@@ -87,14 +87,13 @@ class Answer:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row for the base, and one with its saving for each of the others."""
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for words, each in [(_words(self.base), self.base), *self.others]:
             won = -relative(each.total, self.base.total)
             # Rounded down: the method saves no less.
             saving = f"{math.floor(1000 * won + 1e-9) / 10 + 0.0:.1f} %" if won > 0 else "nothing"
             p99 = ["-" if each.p99 is None else f"{each.p99 / 1000:.3f} s"][: len(self.headers) - 4]
-            last = "" if each is self.base else saving
-            rows.append((words, each.label, self._mean(each.total), *p99, last))
+            rows.append((words, each.label, self._mean(each.total), *p99, saving if rows else ""))
         return rows
 
     def conclusion(self) -> Iterator[tuple[str, bool]]:

@@ -18,5 +18,4 @@ def entry_text(entry: RegistryEntry, folder: Path) -> str:
     rows["standing"] = f"optimal: {entry.reason}" if entry.opt else entry.reason
     rows["schedule"] = str(proof_file(folder, schedule_path(name)))
     rows["certificate"] = str(proof_file(folder, certificate_path(name)))
-    # Paths stay whole.
     return "\n".join(f"{label:<{max(map(len, rows))}}  {text}" for label, text in rows.items())

@@ -11,8 +11,7 @@ main = copy(check_command.main)
 
 
 def _check(options: CommandOptions) -> int:
-    assert check_command.main.callback is not None
-    code = int(check_command.main.callback(options))
+    code = int(check_command.main.callback(options))  # type: ignore[misc]
     # A pipe cannot be read twice.
     if not code and Path(options.schedule).is_file():
         schedule = read_schedule(options.schedule)

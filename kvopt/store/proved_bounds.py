@@ -41,16 +41,14 @@ if TYPE_CHECKING:
 
 
 def judge_rows(rows: pd.DataFrame, store: Store, known: Iterable[Instance] = ()) -> pd.DataFrame:
-    """Return rows with the column ``proved``: the bound that integers prove.
-
-    It is of named proofs and of certificates of an instance's best bound.  ``known`` are read.
-    """
+    """Return rows with ``proved``: what named proofs and certificates of best bounds prove."""
     import pandas as pd
 
     columns = ["bound_source", "key", "instance_sha256", "batch_time"]
     lower = rows["lower_bound"].astype("Int64")
     best = lower.eq(lower.groupby([rows[each] for each in columns[2:]]).transform("max"))
-    judged = best.fillna(False) | (lower.notna() & rows["bound_source"].map(names_proof))
+    named = rows["bound_source"].map(names_proof).astype(bool)
+    judged = best.fillna(False) | (lower.notna() & named)
     judge = _Judge(store, {(each.sha256, each.time_unit): each for each in known})
     runs = zip(judged, *(rows[each] for each in columns), strict=True)
     found = [judge.proved(*run) if asked else None for asked, *run in runs]

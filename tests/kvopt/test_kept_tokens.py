@@ -184,7 +184,7 @@ def test_one_run_that_keeps_marks_the_method() -> None:
     assert rows["preempts"].tolist() == [True, False]
     unknown = rows.assign(known_optimum=pd.array([None] * 2, dtype="Int64"))
     assert find_references(unknown, collect_statements(unknown)).iloc[0]["upper"] == 19
-    runs = Results(rows).runs
+    runs = Results(rows, {"a" * 64: {"construction": 14}}).runs
     assert pd.isna(runs["gap_opt"].tolist()[0])
     assert gaps_to_optimum(runs).frame["optimal"].tolist() == [0.0]
     averaged = average_seeds(runs[runs["seed"] == 0])
