@@ -165,7 +165,7 @@ def _answers(rows: pd.DataFrame, drawn: Mapping[float, Instance]) -> dict[float,
             label = marked(first["method"], first["own_name"], kept=bool(runs["keeps"].any()))
             metrics = runs[["peak_waiting", "mean_waiting", "mean_running"]].astype(float)
             idle = first["waits"] or no_request_waits(*metrics.mean(skipna=False))
-            tail = float(runs["p99_e2el_ms"].mean())
+            tail = None if runs["p99_e2el_ms"].isna().any() else float(runs["p99_e2el_ms"].mean())
             what = (label, first["method"], known, float(runs["tel"].mean()), tail)
             outcomes.append(MethodTotal(*what, idle, first["binds"], bool(first["waits"])))
         covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))

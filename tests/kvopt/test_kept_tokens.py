@@ -154,6 +154,7 @@ def test_rows_of_the_engines_accounting(tmp_path: Path) -> None:
     runs = [execute(task_of(pair, each, planned=True)) for each in (engine, "cpsat:cpsat")]
     assert [run.record.tel for run in runs] == [4, 5]
     assert [run.record.status for run in runs] == ["feasible", "optimal"]
+    assert (runs[0].record.evictions, kvopt.run(INSTANCE, "vllm-v1").record.evictions) == (0, 2)
     assert runs[0].record.detail.startswith(ENGINE_ACCOUNTING + OUTSIDE)
     store_runs(tmp_path / "runs.sqlite", *runs)
     with closing(Store(tmp_path / "runs.sqlite")) as store:

@@ -1,9 +1,11 @@
 """The ranking and the answer at the end of an evaluation, from its rows."""
 
+import pandas as pd
 import pytest
 
 from kvopt.runs.row_columns import Record
 from reports.compared_methods import MOST_RANKED, MethodRanking
+from reports.policy_boards import ranked
 from reports.stored_results import Results
 from reports.table import write_end, write_ratio, write_share
 from reports.terminal_report import format_ranking
@@ -66,6 +68,8 @@ def test_an_interval_is_rounded_outwards_wherever_it_stands() -> None:
     rows = [[cell.text for cell in row] for row in found.table().rows(9)]
     # (119 - 90) / 119 of svf; no bound is about a schedule that may keep tokens.
     assert [row[5] for row in rows[:2]] == ["[0.0, 24.4] %", "[0.0, ?] %"]
+    tied = {"gap_low": [0.0] * 2, "tel": [9, 8], "gap_high": [0.3, float("nan")]}
+    assert ranked(pd.DataFrame(tied | {"label": ["a", "b"]}))["label"].tolist() == ["b", "a"]
 
 
 def test_the_ranking_has_few_lines() -> None:
@@ -75,9 +79,7 @@ def test_the_ranking_has_few_lines() -> None:
     text = format_ranking(Results(frame(*runs, _run("fcfs", "a", 900), _run("svf", "a", 800))))
     lines = text.splitlines()
     assert sum("highs" in line for line in lines) == MOST_RANKED
-    # The first of a class stands there however bad it is.
     assert sum(" svf " in line for line in lines) == 1
-    # Their names are cut, so that the gap has room.
     assert sum("file:mine.py(age=" in line and line.endswith(" %") for line in lines) == 3
     assert any("lower bound" in line and " 90 " in line for line in lines)
     assert "4 methods more." in " ".join(lines)
