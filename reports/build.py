@@ -203,7 +203,7 @@ def _summary(results: Results) -> str:
     parts = [
         plural(len(rows), "stored run"),
         f"{replaced:,} of them replaced by later ones" if replaced else "",
-        f"{instances} ({int(reference['opt'].notna().sum()):,} with OPT by one proof at least)",
+        f"{instances} ({int(reference['opt'].notna().sum()):,} with OPT)",
         f"{plural(unread, 'instance')} that could not be read" if unread else "",
         plural(results.runs["label"].nunique(), "method"),
     ]

@@ -237,10 +237,7 @@ def stability_rate(instance: Instance, batch_time: BatchTime) -> StabilityRate:
 
 
 def blockwise_error(values: NDArray[np.float64]) -> float:
-    """Return two standard errors of a mean, as a share of it, from blocks of neighbours.
-
-    One value has no spread: infinity.  Proof: docs/rates.md, "The error of the stability rate".
-    """
+    """Return two standard errors of a mean as a share of it (docs/rates.md), of one value ∞."""
     means = np.array([each.mean() for each in np.array_split(values, min(_BLOCKS, len(values)))])
     if len(means) == 1 or not means.any():
         return math.inf if means.any() else 0.0

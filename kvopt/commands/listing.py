@@ -38,15 +38,15 @@ def listing() -> str:
     for engine in named_engines().values():
         add(engine.name, f"{_solves(engine.solves):<8} {engine.summary}")
     add("NAME", f"{_solves('mip'):<8} any other solver that Pyomo lists and finds here")
-    begin("formulations (FORMULATION, of a solver of the same [kind])")
-    for model in formulations().values():
-        options = (f"{'':<9}{describe(each)}" for each in model.options)
-        add(model.name, f"{_solves(model.kind):<8} {model.summary}", *options)
     begin("policies (NAME)")
     for policy in policies().values():
         guarantee = f"guarantee: {policy.guarantee or 'none'}"
         known = (f"class: {knowledge_words(policy)}", guarantee)
         add(policy.name, policy.summary, *known, *map(describe, policy.parameters))
+    begin("formulations (FORMULATION, of a solver of the same [kind])")
+    for model in formulations().values():
+        options = (f"{'':<9}{describe(each)}" for each in model.options)
+        add(model.name, f"{_solves(model.kind):<8} {model.summary}", *options)
     begin("predictions (PREDICTION, for policies with predictions)")
     for prediction in PREDICTIONS.values():
         add(prediction.name, prediction.summary, *map(describe, prediction.parameters))

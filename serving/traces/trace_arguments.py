@@ -5,12 +5,15 @@ from dataclasses import fields
 from typing import Any
 
 from click import FLOAT, INT
+from click.types import IntParamType
 
 from serving.traces.formats import formats
 from serving.traces.trace_options import SEED_ALONE, TraceOptionError, TraceOptions
 from support.click_command import CommandOptions, ProposedNames, join_options, option
 
 _PREFIX = "trace_"
+_TOKENS = IntParamType()
+_TOKENS.name = "number of tokens (see kvopt memory)"
 
 
 def _option(name: str, metavar: str, help: str, **settings: Any) -> Callable[[Any], Any]:
@@ -21,7 +24,7 @@ def _option(name: str, metavar: str, help: str, **settings: Any) -> Callable[[An
 
 #: Let a command take the options of a trace; :func:`trace_options` returns them.
 TRACE_OPTIONS = join_options(
-    _option("--memory", "M", "tokens, which a trace does not state (see kvopt memory)", type=INT),
+    _option("--memory", "M", "tokens, if the trace states none (see kvopt memory)", type=_TOKENS),
     _option("--limit", "N", "keep the first N requests", type=INT),
     _option("--window", "A B", "keep arrivals from A to before B, in seconds", type=FLOAT, nargs=2),
     _option("--rate", "LAMBDA", "Poisson arrivals, so many a second", type=FLOAT),

@@ -120,10 +120,7 @@ def _climbed(rng: random.Random, document: Document) -> Document:
 def test_no_forged_certificate_exceeds_the_optimum(
     forge: Callable[[random.Random, Instance], Document], draws: int
 ) -> None:
-    """Forged groups, windows, rows, knots, their prices climbed to the highest value, obey OPT.
-
-    An eighth of them at least is not refused.
-    """
+    """Forged groups, windows, rows, knots at climbed prices obey OPT; an eighth is not refused."""
     rng = random.Random(16)
     taken = 0
     for _ in range(draws):

@@ -93,10 +93,7 @@ def test_what_runs_in_a_schedule_pays_no_more_than_memory(draws: int) -> None:
 
 @pytest.mark.parametrize("draws", a_few((24, 1_000), 1))
 def test_no_priced_rows_exceed_the_optimum(draws: int) -> None:
-    """Prices climbed to the highest value stay below OPT.
-
-    The oracle, the compiled evaluation and the reader of certificates agree on each.
-    """
+    """Climbed prices stay below OPT; the oracle, the evaluation and the reader agree on each."""
     rng = random.Random(8)
     for _ in range(draws):
         instance = random_instance(rng, (1, 3), (2, 10))

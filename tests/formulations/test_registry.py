@@ -57,10 +57,7 @@ def _closure(name: str) -> set[str]:
 
 @pytest.mark.parametrize(("one", "other"), [*combinations(_CODE, 2)])
 def test_witnesses_share_code_where_the_table_says_so(one: str, other: str) -> None:
-    """By all imports, also those inside functions; the agreement of a pair that shares none counts.
-
-    The contracts of pyproject.toml say the same of each room.
-    """
+    """By all imports, also inside functions; contracts of pyproject.toml say so of each room."""
     assert bool(model_code(one) & model_code(other)) == bool(_closure(one) & _closure(other))
 
 

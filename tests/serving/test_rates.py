@@ -178,6 +178,14 @@ def test_a_family_is_drawn_at_a_rate(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert line.split()[:2] == ["5", "svf"]
 
 
+def test_what_never_fits_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard error, also where only the table is wanted."""
+    named = [str(VIDUR), "--memory", "60", "--rates", "5", "--methods", "svf", "--time-limit", "2"]
+    assert rates([*named, "--store", str(tmp_path / "runs.sqlite"), "--quiet"]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "1 row skipped: prompt and output exceed the memory (first in row 4)"
+
+
 def test_one_request_is_the_same_at_every_rate(tmp_path: Path) -> None:
     """It arrives at 0 at each rate; the lines stand in the order of the rates."""
     one = replace(SIX, requests=SIX.requests[:1])

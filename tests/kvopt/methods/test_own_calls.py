@@ -67,6 +67,9 @@ def folder(tmp_path: Path, monkeypatch: Patch) -> Path:
         (tmp_path / f"{name}.py").write_text(POLICY.format(name=name, **told), encoding="utf-8")
     (tmp_path / "mine.py").write_text(SOLVE, encoding="utf-8")
     (tmp_path / "plain.py").write_text("def solve(instance):\n    return [0, 2]\n")
+    advised = 'POLICY = AdvisedPolicy("advised", order=lambda known, starts: starts.argsort())\n'
+    text = f"from heuristics.policy import AdvisedPolicy\n{advised}"
+    (tmp_path / "advised.py").write_text(text, encoding="utf-8")
     (tmp_path / "broken.py").write_text("x = 1 / 0\n")
     write_instance(TWO, tmp_path / "two.json")
     return tmp_path
@@ -86,6 +89,8 @@ def folder(tmp_path: Path, monkeypatch: Patch) -> Path:
             Knowledge("intervals"),
         ),
         ("file:blind.py", "file:blind.py", Knowledge("nothing")),
+        # A relaxation has the true outputs of all requests.
+        ("file:advised.py", "file:advised.py", Knowledge("outputs", offline=True)),
         ("file:mine.py(first=1.0)", "file:mine.py(first=1)", Knowledge("outputs", offline=True)),
         ("file:mine.py(loud=YES)", "file:mine.py(loud=yes)", Knowledge("outputs", offline=True)),
         ("file:plain.py", "file:plain.py", Knowledge("outputs", offline=True)),

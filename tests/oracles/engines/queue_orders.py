@@ -1,7 +1,4 @@
-"""vLLM's steps with another order of the queue, in unit rounds: TIE and γ-boost.
-
-The docstrings of the policies say what was read.
-"""
+"""vLLM's steps with another order of the queue, in unit rounds: TIE and γ-boost."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""SGLang's scheduler in unit rounds: the ratio is stepped in every round.
-
-The policy's docstring and docs/policies.md say what was read in the engine's source.
-"""
+"""SGLang's scheduler (source: docs/policies.md) in unit rounds: the ratio is stepped in each."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
