@@ -48,10 +48,7 @@ def kernel(function: _Function) -> _Function:
 
 
 def filling_kernel(function: _Function) -> _Function:
-    """Mark a kernel that makes no list and no array, and calls only such; else it does not compile.
-
-    What it returns are numbers.
-    """
+    """Mark a kernel that makes no list or array and returns numbers; else it does not compile."""
     _filling.add(function)
     return kernel(function)
 

@@ -296,6 +296,10 @@ class Policy:
     summary: str = field(default="", kw_only=True)
     """One line for ``--list``, with the source (filled from the module's docstring)."""
 
+    def __post_init__(self) -> None:
+        # What is blind is not clairvoyant.
+        object.__setattr__(self, "clairvoyant", self.clairvoyant and not self.blind)
+
     @property
     def guarantee(self) -> str:
         """All guarantees in one line for ``--list``; empty if none is claimed."""

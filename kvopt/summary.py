@@ -88,8 +88,7 @@ def _of_bounds(result: Result) -> Iterator[SummaryLine]:
         yield "covers", coverage(instance, result.batch_time)
     stated = instance.stated_optimum
     if stated is not None and not result.about_the_file:
-        ratio = f", ratio {result.tel / stated:.4f}" if result.tel else ""
-        yield "known optimum", f"{stated}{ratio}"
+        yield "stated optimum", f"{stated}  (by the file, not proved)"
     if best := find_registered(instance):
         yield "best known", str(best)
         # A schedule that keeps tokens solves an easier problem.
@@ -125,8 +124,12 @@ def answer_of(result: Result) -> Answer | None:
 
 
 def _answered(result: Result) -> Iterator[SummaryLine]:
-    """Yield the line with the answer, and the line with its policies that were not run."""
+    """Yield the line with the answer, and the lines with its policies that were not run."""
     answer = answer_of(result)
+    for each in result.others:
+        if each.failure:
+            text = each.record.method
+            yield "not run", f"{text}: {each.failure.removeprefix(f'{text}: ')}"
     if answer is not None:
         yield "answer", f"mean latency of the best method by information on outputs:\n{answer}"
         names = ", ".join(result.unrun)

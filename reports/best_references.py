@@ -38,8 +38,7 @@ class InstanceStatements:
     """Statements of rows and registry about one instance.
 
     ``lower`` is the best of ``lowers``, the believed bounds of the rows, and ``certified`` the best
-    one that integers prove. ``stated`` are the optima of the files (rounds), the least first;
-    ``registered`` is the registry's entry.
+    one that integers prove. ``registered`` is the registry's entry.
     """
 
     registered: Mapping[str, Any] = field(default_factory=dict)
@@ -48,7 +47,6 @@ class InstanceStatements:
     lower: BoundStatement | None = None
     certified: BoundStatement | None = None
     lowers: list[BoundStatement] = field(default_factory=list)
-    stated: list[int] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
 
     def of_registry(self, side: str) -> BoundStatement | None:
@@ -65,14 +63,14 @@ CERTIFIED, REPORTED = "certified", "solver-reported"
 def find_references(rows: pd.DataFrame, found: Mapping[str, InstanceStatements]) -> pd.DataFrame:
     """Return one line an instance, indexed by ``id``, of what :func:`collect_statements` found.
 
-    ``found_key`` is of the rows' best schedule, ``known`` the file's optimum, ``standing`` a key of
-    ``STANDINGS``, ``shared`` the common ground of proofs that do not count as two, ``gap`` and
-    ``certified_gap`` are of UB to both LB. Values are rounds, of instances in seconds nanoseconds.
+    ``found_key`` is of the rows' best schedule, ``standing`` a key of ``STANDINGS``, ``shared`` the
+    common ground of proofs that do not count as two, ``gap`` and ``certified_gap`` are of UB to
+    both LB. Values are rounds, of instances in seconds nanoseconds.
     """
     made = [_line(case) for case in found.values()]
     # Without a case, too, there are columns; integers of whatever size stay integers.
     lines = pd.DataFrame(made, list(found), columns=list(_line(InstanceStatements())), dtype=object)
-    lines = lines.astype(dict.fromkeys(("upper", "lower", "certified", "known", "opt"), "Int64"))
+    lines = lines.astype(dict.fromkeys(("upper", "lower", "certified", "opt"), "Int64"))
     for name, side in (("gap", "lower"), ("certified_gap", "certified")):
         lines[name] = gaps(lines["upper"], lines[side])
     about = ["id", "sha", "instance", "family", "n", "memory", "batch_time", "instance_sha256"]
@@ -91,13 +89,11 @@ def _line(case: InstanceStatements) -> dict[str, Any]:
         )
     )
     construction = case.registered.get(CONSTRUCTION)
-    stated = case.stated[0] if case.stated else None
     verdict = judge(
         upper.value if upper else None,
         lower.value if lower else None,
         [*case.registered.get("witnesses", ()), *case.witnesses],
         construction=construction,
-        stated=stated,
     )
     opt = construction
     if construction is not None:
@@ -120,7 +116,6 @@ def _line(case: InstanceStatements) -> dict[str, Any]:
         "lower_kind": "" if wrong else kind,
         "certified": certified.value if certified and not wrong else None,
         "certified_by": certified.by if certified else "",
-        "known": stated,
         "opt": None if wrong else opt,
         "standing": verdict.standing,
         "reason": verdict.reason,
@@ -143,9 +138,8 @@ def contradictions(
 
 
 def _contradictions(case: InstanceStatements) -> Iterator[evidence.BoundContradiction]:
-    known = [BoundStatement(value, "the known optimum") for value in case.stated]
-    if (built := case.registered.get(CONSTRUCTION)) is not None and built not in case.stated:
-        known.append(BoundStatement(built, CONSTRUCTION))
+    built = case.registered.get(CONSTRUCTION)
+    known = [] if built is None else [BoundStatement(built, CONSTRUCTION)]
     uppers = [case.upper, case.of_registry("upper"), *known]
     lowers = [*case.lowers, case.of_registry("lower"), *known]
     # The first by name of equals, so that the order of the rows does not matter.
@@ -183,9 +177,6 @@ def collect_statements(
         proof = bound if names_proof(source) else 0 if pd.isna(proved) else proved
         if proof > (case.certified.value if case.certified else 0):
             case.certified = BoundStatement(int(proof), named.by)
-    stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
-    for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
-        found[sha].stated.append(int(value))
     proofs = claimed[claimed["solved"]]
     columns = ("sha", "method", "status", "tel", "lower_bound", "bound_source")
     # The oldest first, as the registry has them.

@@ -12,8 +12,8 @@ best-known values and every table call.  In short:
   their models share no code, and they argue differently (:class:`ProofArgument`).  The construction
   of an instance counts as a witness.  Two whose argument is one are counted apart, whatever their
   code: a gap in that argument would be in both (docs/best_known.md).
-- The ``known_optimum`` of a file is a statement: it proves nothing and refuses nothing.  It is the
-  construction only where the registry of best-known values has that instance.
+- The ``known_optimum`` of a file is a statement: it proves nothing, refuses nothing, and no gap is
+  taken against it.  It is the construction only where the registry has that instance.
 """
 
 from __future__ import annotations
@@ -27,18 +27,17 @@ from typing import Literal, NamedTuple
 from schedules.schedule import COVERED, EASIER, KEEPS_TOKENS_COVERED, OUTSIDE
 
 Standing = Literal[
-    "opt", "one argument", "one witness", "construction", "stated", "open", "none", "contradiction"
+    "opt", "one argument", "one witness", "construction", "open", "none", "contradiction"
 ]
 
 #: Words of the tables for each standing.  ``one argument``: two proofs share no code, but their
 #: argument is one.  ``construction``: the optimum is known from there, but nobody has shown of a
-#: schedule that it is optimal.  ``stated``: nothing but the instance's file says so.
+#: schedule that it is optimal.
 STANDINGS: dict[Standing, str] = {
     "opt": "known",
     "one argument": "one argument only",
     "one witness": "one proof only",
     "construction": "by construction",
-    "stated": "stated by its file",
     "open": "open",
     "none": "open",
     "contradiction": "contradiction",
@@ -54,6 +53,8 @@ COMPUTED = (VOLUMES, *AT_ONCE)
 CERTIFICATE = "certificate: "
 #: Beginning of the detail of a run whose bound cannot be true, after its note on kept tokens.
 CONTRADICTED = "contradicted: "
+#: Begins the reason in the detail of a run that failed and has a schedule.
+METHOD_FAILED = "the method failed: "
 #: Beginning of the line on a stated optimum that is wrong.
 MISSTATED = "the known_optimum that the instance's file states, "
 
@@ -141,18 +142,6 @@ class OptimumVerdict:
         return self.standing == "opt"
 
 
-@dataclass(frozen=True)
-class Dispute:
-    """One line on a stated optimum and a result that exclude each other.
-
-    ``settled`` means that the statement is the wrong one: the result is a checked schedule or a
-    bound that integers certify.  A bound that rests on a method's word may be wrong itself.
-    """
-
-    text: str
-    settled: bool
-
-
 def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bool:
     """Return whether the schedule of a run is no upper bound, as it is easier or may be.
 
@@ -224,27 +213,15 @@ def own_contradiction(upper: int | None, lower: int | None, source: str) -> str:
     return f"lower bound {lower} ({source}) exceeds the run's own checked TEL, {upper}"
 
 
-def find_dispute(
-    stated: int, upper: int | None, lower: int | None, source: str, certified: int
-) -> Dispute | None:
-    """Return what contradicts the optimum that an instance's file states, None if nothing does.
+def misstatement(stated: int, upper: int | None, certified: int) -> str:
+    """Return one line if the optimum that an instance's file states is wrong, else nothing.
 
-    ``upper`` is of a checked schedule that keeps no tokens, ``lower`` was claimed, and
-    ``certified`` is what integers prove.  Where it is not settled, the bound is withdrawn; what is
-    certified stays.
+    ``upper`` is of a checked schedule that keeps no tokens, ``certified`` what integers prove.
     """
     wrong = f"{MISSTATED}{stated}, is wrong"
     if upper is not None and upper < stated:
-        return Dispute(f"{wrong}: a checked schedule has TEL {upper}", settled=True)
-    if lower is None or lower <= stated:
-        return None
-    if certified > stated:
-        return Dispute(f"{wrong}: no TEL is below the certified bound {certified}", settled=True)
-    return Dispute(
-        f"lower bound {lower} ({source}) exceeds the known_optimum that the instance's "
-        f"file states, {stated}: one of the two is wrong",
-        settled=False,
-    )
+        return f"{wrong}: a checked schedule has TEL {upper}"
+    return f"{wrong}: no TEL is below the certified bound {certified}" * (certified > stated)
 
 
 def judge(
@@ -253,24 +230,20 @@ def judge(
     witnesses: Sequence[Witness] = (),
     *,
     construction: int | None = None,
-    stated: int | None = None,
 ) -> OptimumVerdict:
     """Judge the evidence on the optimum of an instance.
 
     ``upper`` is the least TEL that counts, ``lower`` the greatest believed bound; only witnesses
-    that reach ``upper`` count.  ``construction`` is of the registry, ``stated`` of the instance's
-    file.
+    that reach ``upper`` count.  ``construction`` is of the registry.
     """
-    above = [value for value in (upper, construction, stated) if value is not None]
-    below = [value for value in (lower, construction, stated) if value is not None]
+    above = [value for value in (upper, construction) if value is not None]
+    below = [value for value in (lower, construction) if value is not None]
     if above and below and max(below) > min(above):
         return OptimumVerdict("contradiction", f"lower bound {max(below)} exceeds {min(above)}")
     if upper is not None and upper in (lower, construction):
         return _closed([each for each in witnesses if each.value == upper], construction)
     if construction is not None:
         return OptimumVerdict("construction", "open")
-    if stated is not None:
-        return OptimumVerdict("stated", "open")
     return OptimumVerdict("none" if upper is None else "open", "open")
 
 

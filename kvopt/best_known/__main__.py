@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from instances import read_instance
 from instances.instance_names import FOLDER
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
 from kvopt.best_known.entry_text import entry_text
@@ -72,7 +73,7 @@ _Verdict = tuple[Sequence[str], int]
 @option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
 def main(options: CommandOptions) -> int:
     """Print the best-known values of INSTANCE, verify them, or merge stored runs into all."""
-    options.names = [Path(each).name.removesuffix(".json") for each in options.names]
+    options.names = [*map(_named, options.names)]
     if bool(options.names) == bool(options.store) and (options.names or not options.check):
         raise UsageError("expected INSTANCE, --check, --store STORE, or --check with one of them")
     if options.names and not options.check:
@@ -96,6 +97,16 @@ def main(options: CommandOptions) -> int:
     for line in lines:
         complain(options.program, line)
     return code
+
+
+def _named(text: str) -> str:
+    """Return the registry's name of a name or an instance file, whatever that is called."""
+    if not Path(text).is_file():
+        return Path(text).name.removesuffix(".json")
+    found = LibraryWithLadder(library_by_hash()).get(read_instance(text).sha256)
+    if found is None:
+        raise RegistryError(f"{text}: the registry has no such instance")
+    return found.instance.name
 
 
 def _merge(

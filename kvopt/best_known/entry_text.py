@@ -16,6 +16,7 @@ def entry_text(entry: RegistryEntry, folder: Path) -> str:
         share = f"gap {100 * gap(upper.value, each.value):.3f} %"
         rows[f"{each.kind} bound"] = f"{each.value}  ({share}, method {each.method}, {each.date})"
     rows["standing"] = f"optimal: {entry.reason}" if entry.opt else entry.reason
-    rows["schedule"] = str(proof_file(folder, schedule_path(name)))
-    rows["certificate"] = str(proof_file(folder, certificate_path(name)))
+    for kind, path in (("schedule", schedule_path(name)), ("certificate", certificate_path(name))):
+        file = proof_file(folder, path)
+        rows[kind] = f"{file}{'' if file.exists() else '  (missing)'}"
     return "\n".join(f"{label:<{max(map(len, rows))}}  {text}" for label, text in rows.items())

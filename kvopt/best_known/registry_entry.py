@@ -130,10 +130,7 @@ Lower = Annotated[
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)
 class OptimumProof(EntryValue):
-    """A run in which an engine's search proved the TEL of ``upper`` optimal.
-
-    ``made_by`` is the digest of its support, empty where other sources made the run.
-    """
+    """A run whose search proved ``upper`` optimal; ``made_by`` is the digest of its support."""
 
     made_by: Annotated[str, Field(pattern=r"^([0-9a-f]{16})?$")]
 

@@ -130,7 +130,8 @@ def run_with_answer(
     """Run ``auto`` in seconds with the policies that its answer compares.
 
     They start when it has a schedule, so that its first schedule waits for nothing; on one core
-    before it, for a share of the time.  The last item names the policies that did not end.
+    before it, for a share of the time.  The last item names the policies that did not end, but for
+    one that failed and one whose schedule is ``auto``'s.
     """
     instance, limits = _limits_of(task)
     alone = limits.jobs == 1
@@ -163,9 +164,10 @@ def run_with_answer(
         finished = execute(task, listen=watch)
         interrupted = finished.record.ending == "interrupted"
         found = others.finish(at_once=interrupted)
-    cut = [each.record.method for each in found if each.record.tel is None]
-    unrun = () if interrupted else (*cut, *(each.method.text for each in waiting))
-    return finished, found, unrun
+    cut = [each.record.method for each in found if each.record.tel is None and not each.failure]
+    waited = () if interrupted else (*cut, *(each.method.text for each in waiting))
+    best = finished.record.found_by.removeprefix("policy ")
+    return finished, found, tuple(each for each in waited if each != best)
 
 
 def _limits_of(task: Task) -> tuple[Instance, PolicyLimits]:

@@ -18,7 +18,7 @@ from kvopt.registry_lookup import find_registered
 from kvopt.run_progress import SweepDisplay
 from kvopt.runs.methods_in_turn import MethodSeries
 from kvopt.runs.row_columns import Record
-from kvopt.runs.run_evidence import find_dispute
+from kvopt.runs.run_evidence import find_misstatement
 from kvopt.runs.serving_imports import bounds_kept_tokens
 from kvopt.runs.task import FinishedRun, Task
 from schedules import Schedule
@@ -213,8 +213,7 @@ def _compared(
     upper = min((line.tel for line in bounded if line.tel is not None), default=None)
     volumes = [] if batch_time else [KnownBound(volume_bound(instance), "volumes")]
     bound = best_bound(instance, batch_time, here=[*volumes, *here], tel=upper)
-    found = find_dispute(instance, upper, volumes[0].value if volumes else None, "volumes", None)
-    misstated = "" if found is None else found.text
+    misstated = find_misstatement(instance, upper, volumes[0].value if volumes else None, None)
     known = find_registered(instance)
     checked = (upper, None if known is None else known.upper)
     least = min((each for each in checked if each is not None), default=None)
@@ -222,12 +221,9 @@ def _compared(
         line = f"the bound {bound_text(bound, batch_time)} exceeds the TEL of a checked schedule"
         return line, TelReference(slo=slo), line, misstated
     value = 0 if bound is None else bound.value
-    shown = optimal = f"best known {known}\n" if known is not None else ""
-    optimum = known.upper if known is not None and known.upper == known.lower else None
-    if optimum is None and not misstated and (optimum := instance.stated_optimum) is not None:
-        optimal += f"known optimum {optimum}"
-    if optimum is not None and value <= optimum:
-        return optimal, TelReference(optimum, True, covers, slo), "", misstated
+    shown = f"best known {known}\n" if known is not None else ""
+    if known is not None and known.upper == known.lower:
+        return shown, TelReference(known.upper, True, covers, slo), "", misstated
     shown += f"lower bound {bound_text(bound, batch_time)}"
     if batch_time:
         shown += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"

@@ -33,10 +33,7 @@ _POLL_SECONDS = 0.05
 
 
 def load_program(path: Path) -> Callable[[Task, EventReport], None]:
-    """Return a function that runs a program on a task and reports its schedules.
-
-    It raises OwnMethodError for a program that does not start, prints no schedule, or fails.
-    """
+    """Return a function that runs a program on a task; an OwnMethodError if it fails."""
 
     def run(task: Task, report: EventReport) -> None:
         assert task.instance is not None

@@ -124,10 +124,7 @@ def _read_keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
 
 
 def as_policy_call(policy: Policy, method: Method) -> PolicyCall:
-    """Return the call of a custom policy with the parameters of its method.
-
-    Raises OwnMethodError if it declares something else than before the run.
-    """
+    """Return the call of a custom policy; an OwnMethodError if it declares something new."""
     own = method.own
     if own is None:
         values = read_values(policy.name, None, policy.parameters)

@@ -75,10 +75,7 @@ def trusts_solver(method: str) -> bool:
 
 @cache
 def engine_witness(method: str, value: int) -> Witness:
-    """Return the witness of an engine alone on one formulation, or raise a MethodError.
-
-    ``search`` alone is ``search:layers``.
-    """
+    """Return the witness of an engine alone on one formulation, or raise a MethodError."""
     read = read_method(method, planned=True)
     if read.solves is None:
         raise MethodError(f"{method}: expected a method of an engine")
@@ -110,10 +107,7 @@ def certificate_witness(kind: str, value: int) -> Witness:
 def search_witness(
     method: str, status: str, tel: int | None, lower_bound: int | None, source: str
 ) -> Witness | None:
-    """Return the witness of a run whose engine's search met its schedule, or None.
-
-    ``source`` names the support of its bound (rounds).
-    """
+    """Return the witness of a run whose search met its schedule by ``source``, or None."""
     if status != "optimal" or tel is None or tel != lower_bound:
         return None
     try:

@@ -96,10 +96,7 @@ def fork_process(compiler: bool = False) -> tuple[socket.socket, socket.socket, 
 
 
 def serve_below(channel: socket.socket) -> None:
-    """Fork a server for the team of this run, before there are threads, without the run's channel.
-
-    What it forks stays below the run's keeper.
-    """
+    """Fork a server for the team of this run, before there are threads; its keeper stays above."""
     _fork_server(_server, _serve, channel.fileno())
 
 

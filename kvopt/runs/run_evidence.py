@@ -5,32 +5,30 @@ from typing import Any
 from formulations.valid.volume_bounds import volume_bound
 from instances import Instance
 from kvopt.runs.serving_imports import evaluate_seconds_document
-from schedules import evidence
-from schedules.evidence import Dispute
+from schedules.evidence import misstatement
 
 
-def find_dispute(
+def find_misstatement(
     instance: Instance,
     tel: int | None,
     lower_bound: int | None,
-    bound_source: str,
     certificate: dict[str, Any] | None,
     proved: int | None = None,
-) -> Dispute | None:
-    """Return the contradiction to the stated optimum; None without one, or without a statement.
+) -> str:
+    """Return one line if the stated optimum is wrong; empty otherwise, or without a statement.
 
     ``tel`` is of a checked schedule that keeps no tokens (rounds).  The certificate (JSON) is
     evaluated here, unless it has ``proved`` a value already.
     """
     stated = instance.stated_optimum
     if stated is None:
-        return None
+        return ""
     certified = 0
     # Certificates take time: not for a bound that the statement allows.
     if lower_bound is not None and lower_bound > stated:
         found = evaluate_document(instance, "", tel, certificate) if proved is None else proved
         certified = max(volume_bound(instance), found)
-    return evidence.find_dispute(stated, tel, lower_bound, bound_source, certified)
+    return misstatement(stated, tel, certified)
 
 
 def certificate_body(document: dict[str, Any]) -> dict[str, Any]:

@@ -34,10 +34,7 @@ def make_faulty_row(
 
 
 def make_row(task: Task, run: SupervisedRun, started: float, code: str = "") -> FinishedRun:
-    """Return the row of a run that has ended, with its schedule and certificate.
-
-    ``code`` is the digest of the sources that it ran with.
-    """
+    """Return the row, schedule and certificate of a run; ``code`` is the digest of its sources."""
     state, method, origin = run.state, task.method, collect_provenance()
     status = state.status()
     metrics, note = metrics_of(state.instance, state.schedule)
@@ -69,7 +66,7 @@ def make_row(task: Task, run: SupervisedRun, started: float, code: str = "") -> 
         refused=tuple(state.refused),
         contradictions=tuple(state.contradictions),
         failure=state.failure,
-        about_the_file=state.misstated or state.disputed,
+        about_the_file=state.misstated,
         formulation=state.chosen,
         engine=proofs().get(method.solver, method.solver) if method.joined else "",
         compiling=run.compiling,

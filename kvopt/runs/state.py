@@ -17,16 +17,25 @@ from kvopt.runs.events import (
     ending_note,
 )
 from kvopt.runs.process import Ending, ProcessOutcome
-from kvopt.runs.run_evidence import evaluate_document, find_dispute
+from kvopt.runs.run_evidence import evaluate_document, find_misstatement
 from kvopt.runs.serving_imports import bounds_kept_tokens
 from schedules import Schedule, Status, check_schedule, make_schedule
-from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
+from schedules.evidence import (
+    AT_ONCE,
+    CERTIFICATE,
+    CONTRADICTED,
+    METHOD_FAILED,
+    VOLUMES,
+    own_contradiction,
+)
 from schedules.gap import gap
 from schedules.schedule import KEEPS_TOKENS, KEEPS_TOKENS_COVERED, OUTSIDE, is_better_schedule
 from support.message_text import one_line
 
 #: Lines of each kind that are kept of a run, and entries of each trace; methods send any number.
 _MOST_LINES, _MOST_TRACED = 20, 10_000
+#: Relative error of a relaxation's value in floating point.
+_ROUNDING = 1e-6
 #: Largest integer that a store holds.
 _LARGEST = 2**63 - 1
 #: Characters of the name of a source: the registry holds no more.
@@ -47,8 +56,8 @@ class RunState:
     may be below ``lower_bound``.  ``incumbents`` and ``bounds`` are pairs (seconds since the end of
     the imports, value), without schedules of an easier problem.  ``beyond`` has a line for every
     bound in seconds of more than 64 bits, which may be true while there is no schedule.
-    ``disputed``: the bound exceeds the optimum that the file states, and either may be wrong;
-    ``misstated``: the run has proved that statement wrong.  ``Record`` explains the others.
+    ``misstated``: the run has proved the optimum that the file states wrong.  ``Record`` explains
+    the others.
     """
 
     instance: Instance
@@ -81,7 +90,6 @@ class RunState:
     refused: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     beyond: list[str] = field(default_factory=list)
-    disputed: str = ""
     misstated: str = ""
     notes: list[str] = field(default_factory=list)
     failure: str = ""
@@ -133,7 +141,10 @@ class RunState:
         """Take the end of the process, and compare the bound with known values."""
         if outcome.ending != "finished":
             self.ending = outcome.ending
-        if note := ending_note(outcome.ending, outcome.detail):
+        note = ending_note(outcome.ending, outcome.detail)
+        if note and outcome.ending == "crashed":
+            self.failure = self.failure or note
+        elif note:
             self.add_note(note)
         self.close()
 
@@ -151,19 +162,15 @@ class RunState:
             self.beyond = []
         if line := own_contradiction(upper, bound, source):
             self.contradictions.append(line)
+        if upper is not None and (self.relaxation or 0) > upper * (1 + _ROUNDING):
+            line = f"LP relaxation {self.relaxation:.6g} exceeds the run's own checked TEL, {upper}"
+            self.contradictions.append(line)
         proved = self.proved or 0 if self.own else None
-        found = find_dispute(self.instance, upper, bound, source, self.certificate, proved)
-        if found is not None and found.settled:
-            self.misstated = found.text
-        elif found is not None:
-            self.disputed = found.text
-        if self.contradictions or self.disputed:
+        self.misstated = find_misstatement(self.instance, upper, bound, self.certificate, proved)
+        if self.contradictions or self.refused:
             # The weaker bounds before it are not trusted either.
             self.lower_bound, self.bound_source, self.bounds = None, "", []
             self.root_bound = self.claimed_bound = None
-        if self.disputed and not self.contradictions:
-            # Integers prove this one in any case.
-            self.lower_bound, self.bound_source = self._volumes, VOLUMES
         if self.claimed_bound is not None:
             self.add_note(self._note_on_claim(self.claimed_bound))
         elif self.dropped:
@@ -224,8 +231,7 @@ class RunState:
     def status(self) -> Status:
         """Return the status of the closed list; an error where the instance's file is wrong."""
         status = self.standing()
-        wrong = self.misstated or self.disputed
-        return "error" if wrong and status != "refused" else status
+        return "error" if self.misstated and status != "refused" else status
 
     def standing(self) -> Status:
         """Return the status of the run without the optimum that the instance's file states."""
@@ -240,9 +246,9 @@ class RunState:
 
     def detail(self) -> list[str]:
         """Return lines on faults and notes, the gravest first."""
-        wrong = [*self.contradictions, *filter(None, [self.disputed])]
-        contradicted = [CONTRADICTED + "; ".join(wrong)] if wrong else []
-        faults = [*contradicted, *self.refused, *filter(None, [self.misstated, self.failure])]
+        contradicted = [CONTRADICTED + "; ".join(self.contradictions)] * bool(self.contradictions)
+        failed = METHOD_FAILED + self.failure if self.failure and self.schedule else self.failure
+        faults = [*contradicted, *self.refused, *filter(None, [self.misstated, failed])]
         # The meaning of the row's TEL is never cut off.
         return [*self._on_kept_tokens(), *faults, *self.notes]
 

@@ -85,10 +85,7 @@ class Task:
 
     @staticmethod
     def from_line(line: str) -> Task:
-        """Return the task that :meth:`to_line` wrote.
-
-        A MethodError: its method is none here, as with other sources on another machine.
-        """
+        """Return the task that :meth:`to_line` wrote; a MethodError if its method is none here."""
         record = json.loads(line)
         columns = record["instance"]
         instance = None if columns is None else restore_instance(columns)

@@ -96,6 +96,6 @@ def alarms(runs: Sequence[RunSummary]) -> list[str]:
         found = contradictions(uppers, lowers)
         lines += [
             f"{lower.by}: lower bound {lower.value} exceeds the TEL {upper.value} of {upper.by}"
-            for lower, upper in found[:1]
+            for lower, upper in found
         ]
     return lines

@@ -1,4 +1,4 @@
-"""Failures of a sweep: methods without a schedule, and instances that none could run on."""
+"""Failures of a sweep: methods that failed, and instances that none could run on."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,6 +8,7 @@ from kvopt.run_progress import count_text
 from kvopt.runs.row_columns import FAILED
 from kvopt.runs.task import Task
 from kvopt.sweeps.contradictions import RunSummary
+from schedules.evidence import METHOD_FAILED
 from support.message_text import one_line
 
 
@@ -59,4 +60,5 @@ def split_unread(tasks: Iterable[Task]) -> tuple[list[str], list[Task]]:
 
 
 def _failed(run: RunSummary) -> bool:
-    return run.status in FAILED and (run.tel is None or run.alarming)
+    without = run.status in FAILED and (run.tel is None or run.alarming)
+    return without or METHOD_FAILED in run.detail

@@ -9,8 +9,8 @@ from reports.prepared_rows import MARK_NOTE
 from reports.table import Column, Table, columns
 
 _NOTE_KNOWN = (
-    "Runs whose instance has an optimum to compare with: by construction, as its file states, or "
-    "LB = UB. Mean, median and worst are over the runs with a schedule."
+    "Runs whose instance has an optimum to compare with: by construction, or LB = UB. Mean, median "
+    "and worst are over the runs with a schedule."
 )
 _NOTE_OPEN = (
     "Instances whose optimum is open. The gap to the best bound, (TEL − LB) / TEL, is at least the "

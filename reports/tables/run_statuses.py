@@ -6,10 +6,14 @@ import pandas as pd
 
 from reports.prepared_rows import BAD
 from reports.table import Column, Table, columns
+from schedules.evidence import METHOD_FAILED
 from schedules.schedule import Status
 
 _NOTE = "All stored runs that no later run of the same instance, method, seed and limits replaces."
-_NOTE_BAD = "Runs that crashed, hit the memory limit or an error, or that the checker refused."
+_NOTE_BAD = (
+    "Runs that crashed, hit the memory limit or an error, or that the checker refused; a failed "
+    "method may have a schedule."
+)
 #: Lines of the list of failures.
 MOST_FAILURES = 200
 
@@ -31,8 +35,9 @@ def status_counts(runs: pd.DataFrame) -> Table:
 
 
 def failures(runs: pd.DataFrame) -> Table:
-    """Return the runs with a status of ``rows.BAD``."""
-    bad = runs[runs["status"].isin(BAD)]
+    """Return the runs with a status of ``rows.BAD``, and those whose method failed."""
+    failed = runs["detail"].str.contains(METHOD_FAILED, regex=False).fillna(False)
+    bad = runs[runs["status"].isin(BAD) | failed]
     shown = (
         *columns("name", instance="instance", label="method"),
         Column("seed", "seed", "count"),

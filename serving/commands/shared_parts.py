@@ -38,7 +38,6 @@ from serving.commands.deployment_arguments import deploy
 from serving.traces import TraceReport
 from serving.traces.read_trace import read_input
 from serving.traces.trace_arguments import trace_options
-from serving.traces.trace_report import SkipReason
 from support.click_command import Command, CommandOptions, refuse_suffixes
 from support.json_files import write_bytes, write_text
 from support.message_text import find_name
@@ -196,8 +195,7 @@ def _workload(
         complain(options.program, hidden)
     instance, report = read_input(find_instance(options.input), trace)
     if report is not None:
-        unfit = [each for each in report.skipped if each.reason is SkipReason.OVER_MEMORY]
-        print_on_stderr(map(str, unfit) if options.quiet else report.shown_lines())
+        print_on_stderr(report.shown_lines(quiet=options.quiet))
     if foreign := refuse_silent_default(report, wished):
         complain(options.program, foreign)
     return instance, report

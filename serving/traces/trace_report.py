@@ -94,7 +94,9 @@ class TraceReport:
     warning: str = ""
 
     def shown_lines(self, *, quiet: bool = False) -> list[str]:
-        """Return the lines for standard error; a quiet command prints the warning alone."""
+        """Return the lines for standard error; a quiet command warns, and says what never fits."""
         counts = f"{plural(self.rows, 'row')} read, {plural(self.kept, 'request')} kept"
-        lines = [] if quiet else [f"{self.format}, {counts}", *map(str, self.skipped), *self.notes]
+        lines = [f"{self.format}, {counts}", *map(str, self.skipped), *self.notes]
+        if quiet:
+            lines = [str(x) for x in self.skipped if x.reason is SkipReason.OVER_MEMORY]
         return [f"{self.file}: {each}" for each in (*lines, self.warning) if each]

@@ -14,7 +14,7 @@ from kvopt.runs.execute import execute
 from kvopt.runs.process import ProcessOutcome
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Task
-from schedules.evidence import COMPUTED, is_bound_believed
+from schedules.evidence import COMPUTED, METHOD_FAILED, is_bound_believed
 from tests.kvopt.sweep_tools import PAIR, Evaluate, Patch, own_method, task_of, wait_until
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
@@ -80,7 +80,7 @@ def test_a_file_of_ones_own_sets_no_clock(tmp_path: Path) -> None:
 
 
 def test_what_was_sent_before_a_crash_is_kept(tmp_path: Path) -> None:
-    """A schedule that was checked stands; how the process ended stands beside it."""
+    """A schedule that was checked stands; a sweep says beside it that the method failed."""
     body = "report('schedule', starts=[0, 4])\nreport('bound', value=3, source='mine')\n"
     method = own_method(
         tmp_path, body + "os.kill(os.getpid(), signal.SIGKILL)", "import os, signal"
@@ -88,7 +88,12 @@ def test_what_was_sent_before_a_crash_is_kept(tmp_path: Path) -> None:
     record = execute(_task(method)).record
     assert (record.status, record.ending, record.tel) == ("feasible", "crashed", 7)
     assert (record.lower_bound, record.bound_source) == (6, "volumes")
+    assert record.detail.startswith(METHOD_FAILED)
     assert "SIGKILL" in record.detail
+    write_instance(PAIR, file := tmp_path / "pair.json")
+    told = Evaluate([file, "--methods", method, "--store", tmp_path / "runs.sqlite"]).call()
+    assert told.returncode == 1
+    assert f"failed on all runs (1 feasible), first on pair, seed 0: {METHOD_FAILED}" in told.stderr
 
 
 @pytest.mark.parametrize(
@@ -115,6 +120,7 @@ def test_what_a_method_may_send(tmp_path: Path, body: str, status: str, detail: 
     record = execute(_task(own_method(tmp_path, body))).record
     assert record.status == status
     assert detail in record.detail
+    assert status != "refused" or record.lower_bound is None
 
 
 #: Price 1/3 a token at times 1 and 2: 1 2/3 + 3 2/3 twice, less 8 tokens' price, is 6 1/3.

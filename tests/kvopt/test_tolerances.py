@@ -23,7 +23,15 @@ from kvopt.engines.parts.pyomo_options import KNOWN, SolverSettings
 from kvopt.engines.parts.tolerances import COVERED, CoveredReport, largest_activity
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.option_values import read_formulation
-from kvopt.runs.events import BoundProved, Event, EventReport, MethodFailed, Note, ScheduleFound
+from kvopt.runs.events import (
+    BoundProved,
+    Event,
+    EventReport,
+    MethodFailed,
+    Note,
+    RelaxationSolved,
+    ScheduleFound,
+)
 from kvopt.runs.execute import execute
 from kvopt.runs.state import _EXCLUDES_KNOWN, RunState
 from schedules import check_schedule, make_schedule
@@ -189,6 +197,16 @@ def test_words_of_a_covered_solver_are_passed_on() -> None:
     for name in ("cpsat", "parts/node_counting", "parts/tolerances"):
         said = (ROOT / f"kvopt/engines/{name}.py").read_text(encoding="utf-8")
         assert any(f'{end}")' in said for end in _EXCLUDES_KNOWN)
+
+
+@pytest.mark.parametrize(("value", "standing"), [(2.0, "feasible"), (3.1, "error")])
+def test_no_relaxation_exceeds_its_schedule(value: float, standing: str) -> None:
+    """One after the other they take 1 + 2 rounds."""
+    state = RunState(instance_of(5, (0, 3, 1), (0, 3, 1)), "engine")
+    state.take(ScheduleFound(starts=[0, 1], found_by="m"))
+    state.take(RelaxationSolved(value=value))
+    state.close()
+    assert state.standing() == standing
 
 
 @pytest.mark.parametrize(

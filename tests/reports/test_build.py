@@ -112,8 +112,8 @@ def test_all_parts_are_there(report: ReportPage) -> None:
     """Every figure and table that the rows can fill, the verdict's first; none that is empty."""
     expected = (
         "main-result-table main-result leaderboard-clairvoyant leaderboard-predictions "
-        "leaderboard-non-clairvoyant adversarial solvers failures gaps ratios gaps-solvers "
-        "tel-profiles time-profiles instances runs statuses"
+        "leaderboard-non-clairvoyant adversarial solvers failures gaps gaps-open ratios "
+        "gaps-solvers gaps-open-solvers tel-profiles time-profiles instances runs statuses"
     )
     assert [part.slug for part in report.shown] == expected.split()
 

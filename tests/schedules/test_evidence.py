@@ -18,11 +18,11 @@ from schedules.evidence import (
     Standing,
     Witness,
     contradictions,
-    find_dispute,
     independent_pair,
     is_bound_believed,
     judge,
     keeps_tokens,
+    misstatement,
     own_contradiction,
     proves_method_wrong,
 )
@@ -49,42 +49,35 @@ PRICES = _certificate("prices", "windows", ProofArgument.MEMORY_PRICES)
 
 
 @pytest.mark.parametrize(
-    ("upper", "lower", "witnesses", "construction", "stated", "standing", "reason"),
+    ("upper", "lower", "witnesses", "construction", "standing", "reason"),
     [
-        (None, None, [], None, None, "none", "open"),
-        (None, 10, [], None, None, "none", "open"),
-        (12, None, [], None, None, "open", "open"),
-        (12, 11, [ILP, CP], None, None, "open", "open"),
-        (12, 12, [ILP, CP], None, None, "opt", "solver-reported by highs:ilp and cpsat:cpsat"),
+        (None, None, [], None, "none", "open"),
+        (None, 10, [], None, "none", "open"),
+        (12, None, [], None, "open", "open"),
+        (12, 11, [ILP, CP], None, "open", "open"),
+        (12, 12, [ILP, CP], None, "opt", "solver-reported by highs:ilp and cpsat:cpsat"),
         # Windows are common to both models.
-        (12, 12, [ILP, SEARCH], None, None, "one witness", "one proof only: highs:ilp, search"),
-        (12, 12, [CP], None, None, "one witness", "one proof only: cpsat:cpsat"),
-        (12, 12, [], None, None, "one witness", "one solver-reported bound only"),
-        (12, 12, [VOLUMES, CP], None, None, "opt", "certified (volumes), solver-reported by"),
-        (12, 12, [ILP, PRICES], None, None, "one witness", "one proof only: highs:ilp, "),
-        (12, 12, [PRICES], 12, None, "opt", "certified (prices), by construction"),
-        (12, 12, [CP], 12, 12, "opt", "by construction, solver-reported by cpsat:cpsat"),
-        (12, 12, [], 12, 12, "construction", "by construction alone"),
+        (12, 12, [ILP, SEARCH], None, "one witness", "one proof only: highs:ilp, search"),
+        (12, 12, [CP], None, "one witness", "one proof only: cpsat:cpsat"),
+        (12, 12, [], None, "one witness", "one solver-reported bound only"),
+        (12, 12, [VOLUMES, CP], None, "opt", "certified (volumes), solver-reported by"),
+        (12, 12, [ILP, PRICES], None, "one witness", "one proof only: highs:ilp, "),
+        (12, 12, [PRICES], 12, "opt", "certified (prices), by construction"),
+        (12, 12, [CP], 12, "opt", "by construction, solver-reported by cpsat:cpsat"),
+        (12, 12, [], 12, "construction", "by construction alone"),
         # Without common code, but by one argument.
-        (12, 12, [BACKWARD, SWEEP], None, None, "one argument", "one argument only: backward"),
-        (12, 12, [VOLUMES], 12, None, "one argument", "one argument only: area"),
+        (12, 12, [BACKWARD, SWEEP], None, "one argument", "one argument only: backward"),
+        (12, 12, [VOLUMES], 12, "one argument", "one argument only: area"),
         # A sum over parts may rest on any certificate's argument for each of them.
-        (12, 12, [BACKWARD, PARTS], None, None, "one argument", "one argument only: backward"),
-        (12, 12, [PARTS], 12, None, "one argument", "one argument only: sum over parts"),
-        (12, 12, [CP, PARTS], None, None, "opt", "certified (parts), solver-reported by cpsat"),
-        (12, 12, [SEARCH, SWEEP], None, None, "opt", "certified (sweep), solver-reported by sea"),
-        (13, 12, [CP], 12, 12, "construction", "open"),
-        (None, 12, [], 12, 12, "construction", "open"),
-        # What a file states is no half of a proof, and takes nothing from what was shown.
-        (13, 11, [], None, 12, "stated", "open"),
-        (None, None, [], None, 12, "stated", "open"),
-        (12, 12, [CP], None, 12, "one witness", "one proof only: cpsat:cpsat"),
-        (12, 12, [ILP, CP], None, 12, "opt", "solver-reported by"),
-        (12, 13, [ILP, CP], None, None, "contradiction", "lower bound 13 exceeds 12"),
-        (14, 13, [], 12, None, "contradiction", "lower bound 13 exceeds 12"),
-        (11, 10, [], 12, None, "contradiction", "lower bound 12 exceeds 11"),
-        (11, 10, [], None, 12, "contradiction", "lower bound 12 exceeds 11"),
-        (None, 13, [], None, 12, "contradiction", "lower bound 13 exceeds 12"),
+        (12, 12, [BACKWARD, PARTS], None, "one argument", "one argument only: backward"),
+        (12, 12, [PARTS], 12, "one argument", "one argument only: sum over parts"),
+        (12, 12, [CP, PARTS], None, "opt", "certified (parts), solver-reported by cpsat"),
+        (12, 12, [SEARCH, SWEEP], None, "opt", "certified (sweep), solver-reported by sea"),
+        (13, 12, [CP], 12, "construction", "open"),
+        (None, 12, [], 12, "construction", "open"),
+        (12, 13, [ILP, CP], None, "contradiction", "lower bound 13 exceeds 12"),
+        (14, 13, [], 12, "contradiction", "lower bound 13 exceeds 12"),
+        (11, 10, [], 12, "contradiction", "lower bound 12 exceeds 11"),
     ],
 )
 def test_each_standing(
@@ -92,12 +85,11 @@ def test_each_standing(
     lower: int | None,
     witnesses: list[Witness],
     construction: int | None,
-    stated: int | None,
     standing: str,
     reason: str,
 ) -> None:
-    """What bounds, witnesses, construction and statement come to, with the line that says why."""
-    verdict = judge(upper, lower, witnesses, construction=construction, stated=stated)
+    """What bounds, witnesses and construction come to, with the line that says why."""
+    verdict = judge(upper, lower, witnesses, construction=construction)
     assert verdict.standing == standing
     assert verdict.reason.startswith(reason)
     assert verdict.opt == (standing == "opt")
@@ -236,22 +228,10 @@ def test_a_bound_above_the_schedule_of_its_own_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("upper", "lower", "certified", "settled"),
-    [
-        (12, 12, 10, None),
-        (13, 11, 0, None),
-        (None, None, 0, None),
-        (11, 10, 0, True),
-        (11, 20, 0, True),
-        (13, 13, 13, True),
-        # 12 is what the file states: nothing certified is above it.
-        (13, 13, 12, False),
-    ],
+    ("upper", "certified", "told"),
+    [(12, 10, ""), (None, 0, ""), (13, 12, ""), (11, 0, "has TEL 11"), (13, 13, "bound 13")],
 )
-def test_a_stated_optimum_in_dispute(
-    upper: int | None, lower: int | None, certified: int, settled: bool | None
-) -> None:
-    """A checked schedule and a certified bound settle it, a bound on words does not."""
-    found = find_dispute(12, upper, lower, "CP-SAT", certified)
-    assert (found and found.settled) == settled
-    assert found is None or found.text.startswith(MISSTATED) == found.settled
+def test_a_wrong_statement(upper: int | None, certified: int, told: str) -> None:
+    """A checked schedule or a certified bound proves it."""
+    found = misstatement(12, upper, certified)
+    assert (found.startswith(MISSTATED), found.endswith(told)) == (bool(told), True)

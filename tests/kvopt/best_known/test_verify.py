@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from formulations.certificates.certificate_file import read_certificate
 from formulations.certificates.reader_budget import CertificateError
+from instances import write_instance
 from instances.instance_names import FOLDER
 from kvopt.best_known import known_values, proved_entry, read_registry
 from kvopt.best_known.library_and_ladder import LibraryWithLadder, library_by_hash
@@ -57,9 +58,12 @@ def test_reports_do_not_pass_as_certified(proved: Sweep) -> None:
     )
 
 
-def test_the_values_of_an_instance_are_printed(proved: Sweep) -> None:
+def test_the_values_of_an_instance_are_printed(proved: Sweep, tmp_path: Path) -> None:
     """Its gaps: 0 to the solvers' bound, (12 - 10) / 12 to the volumes; or it was not run yet."""
-    assert proved.show("four", "pair.json") == 0
+    # A file is known by its hash.
+    write_instance(FOUR, file := tmp_path / "pair.json")
+    proved.proof("bounds").with_name("pair.json").unlink()
+    assert proved.show(file, "pair") == 0
     four, pair = proved.out.split("\n\n")
     assert [line.split("  ")[-1].strip().split(", method")[0] for line in four.splitlines()] == [
         "(n = 4, M = 5)",
@@ -71,6 +75,7 @@ def test_the_values_of_an_instance_are_printed(proved: Sweep) -> None:
         str(proved.proof("bounds")),
     ]
     assert "solver-reported" not in pair
+    assert pair.strip().endswith("pair.json  (missing)")
     for command in (proved.show, proved.check):
         for name, told in (("am1_n20_seed0", "not run yet"), ("no", "no such instance")):
             assert (command(name), told in proved.err) == (1, True)

@@ -63,7 +63,11 @@ def folder(tmp_path: Path, monkeypatch: Patch) -> Path:
     """Files of one's own in the current folder."""
     monkeypatch.chdir(tmp_path)
     for name in ("knows", "guesses", "blind"):
-        told = {"clairvoyant": name == "knows", "blind": name == "blind", "known": name != "blind"}
+        told = {
+            "clairvoyant": name != "guesses",
+            "blind": name == "blind",
+            "known": name != "blind",
+        }
         (tmp_path / f"{name}.py").write_text(POLICY.format(name=name, **told), encoding="utf-8")
     (tmp_path / "mine.py").write_text(SOLVE, encoding="utf-8")
     (tmp_path / "plain.py").write_text("def solve(instance):\n    return [0, 2]\n")
