@@ -60,7 +60,6 @@ def test_reports_do_not_pass_as_certified(proved: Sweep) -> None:
 
 def test_the_values_of_an_instance_are_printed(proved: Sweep, tmp_path: Path) -> None:
     """Its gaps: 0 to the solvers' bound, (12 - 10) / 12 to the volumes; or it was not run yet."""
-    # A file is known by its hash.
     write_instance(FOUR, file := tmp_path / "pair.json")
     proved.proof("bounds").with_name("pair.json").unlink()
     assert proved.show(file, "pair") == 0
