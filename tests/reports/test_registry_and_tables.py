@@ -53,7 +53,7 @@ CASES = {
 METHODS = ["highs", "highs:ilp", "highs:ilp(groups=yes)", "highs:ilp-xy", "cpsat", "cpsat:cpsat"]
 METHODS += ["search", "auto", "bound:bound-lp", "file:mine.py"]
 POLICIES = ["svf", "mc-sf", "a-min"]
-_FEW = settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.generate])  # no shrink
+_FEW = settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.generate])
 
 
 @dataclass(frozen=True)
