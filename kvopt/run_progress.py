@@ -224,10 +224,7 @@ def listener(progress: bool | Callable[[Progress], object], stop: threading.Even
 
 @dataclass
 class ProgressCalls:
-    """Calls a function at every improvement of schedule or bound, and for every kernel.
-
-    An exception of the function is kept as ``error``; raised here it would look like ours.
-    """
+    """Calls a function at every improvement and kernel; its exception is kept as ``error``."""
 
     function: Callable[[Progress], object]
     stop: threading.Event

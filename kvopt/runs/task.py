@@ -85,7 +85,10 @@ class Task:
 
     @staticmethod
     def from_line(line: str) -> Task:
-        """Return the task that :meth:`to_line` wrote; a MethodError if its method is none here."""
+        """Return the task that :meth:`to_line` wrote.
+
+        A MethodError: its method is none here, as with other sources on another machine.
+        """
         record = json.loads(line)
         columns = record["instance"]
         instance = None if columns is None else restore_instance(columns)
