@@ -53,12 +53,12 @@ def draw_points(axes: Axes, x: pd.Series, y: pd.Series, colour: str, label: str)
     axes.plot(x, y, "o", ms=4, alpha=0.7, color=colour, label=label)
 
 
-def draw_curves(axes: Axes, rows: pd.DataFrame, labels: Mapping[str, str]) -> None:
-    """Draw every method's mean latency against n, with a legend below."""
-    for (method, label), look in zip(
-        labels.items(), styles(list(labels.values())).values(), strict=True
-    ):
-        curve = by_size(rows, method)
-        axes.plot(curve.index, curve, marker="o", ms=3, label=label, **look)
+def draw_curves(
+    axes: Axes, rows: pd.DataFrame, labels: Mapping[str, str], beside: Sequence[str] = ()
+) -> None:
+    """Draw mean latencies against n; labels of the figure ``beside`` keep their colours."""
+    looks = styles([*dict.fromkeys((*beside, *labels.values()))])
+    for method, label in labels.items():
+        axes.plot(by_size(rows, method), marker="o", ms=3, label=label, **looks[label])
     axes.set(xlabel="requests", ylim=(0, None))
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16))

@@ -102,7 +102,7 @@ def figure(rows: pd.DataFrame) -> str:
         left.set_yticks(_TICKS, [f"{tick:,}" for tick in _TICKS])
         left.minorticks_off()
         for axes in right:
-            draw_curves(axes, advised, ADVISED)
+            draw_curves(axes, advised, ADVISED, [*LABELS.values()])
             axes.set(title="figure 10, as far as the relaxation goes")
     return made.svg
 
