@@ -38,6 +38,8 @@ _STRIDE = 2.0
 #: Fewest requests of a third of a run, and most of a whole run; blocks that give an error.
 _FEWEST, _MOST, _BLOCKS = 400, 100_000, 10
 _SHOWN = tuple(f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what in ("mean", "p99"))
+_COLUMNS = ["method", "capacity", "not_kept", "burst", "share", "throughput", "goodput"]
+_COLUMNS += ["output_throughput", *_SHOWN]
 
 
 class WrongMethodError(RuntimeError):
@@ -138,7 +140,7 @@ def capacity(
         probes = [each for _, each in sorted(found.items())]
         shown = ("rate", "share", "sustained")
         runs += [name | {each: vars(x)[each] for each in shown} | x.metrics for x in probes]
-    return pd.DataFrame(lines), pd.DataFrame(runs)
+    return pd.DataFrame(lines, columns=_COLUMNS), pd.DataFrame(runs)
 
 
 def _probe(

@@ -33,8 +33,8 @@ _BELOW = (
     "lengths differ from their description."
 )
 _ORDER = (
-    "The printed differences are 0.01 to 2.3 %, without a spread.  A draw of 100 requests changes "
-    "the total by several percent."
+    "The printed totals are not those of the requests that the text describes (see above), and the "
+    "order of methods depends on the requests.  The printed differences have no spread."
 )
 
 

@@ -151,6 +151,14 @@ def test_a_run_is_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [passes for rate, passes in runs if rate == 2**0.5] == [12]
 
 
+def test_the_export_has_all_columns_without_a_kept_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of workloads with and without a kept rate can be joined."""
+    monkeypatch.setattr(module, "_probe", lambda rate, *_: Probe(rate, 0.0))
+    one = Instance("one", 10, (Request(0, 0, 1, 1),))
+    table, _ = capacity(one, [read_method("svf")], Wishes(), Slo(tpot=1))
+    assert table[["share", "goodput", "p99_e2el_ms"]].isna().all(axis=None)
+
+
 def test_a_burst_does_not_count(tmp_path: Path) -> None:
     """Tokens come in time at any rate, so the limit on TPOT alone is kept by a burst, too."""
     instance = Instance("six", 12, tuple(Request(i, 0, 2, 1 + i % 3) for i in range(6)))
