@@ -51,7 +51,8 @@ class Probe:
     """Result of a policy at a rate, requests a second, behind the warm-up.
 
     ``share``: of the requests that keep the objective, NaN without a schedule.  ``sustained`` is of
-    ``serving.sustained_runs``.  ``burst``: the share is kept, but not sustained.
+    ``serving.sustained_runs``.  ``burst``: the share is kept, but not sustained.  ``detail``: the
+    reason that there is no schedule.
     """
 
     rate: float
@@ -59,6 +60,7 @@ class Probe:
     sustained: bool | None = False
     burst: bool = False
     metrics: dict[str, float | None] = field(default_factory=dict)
+    detail: str = ""
 
 
 def largest_rate(
@@ -138,7 +140,7 @@ def capacity(
         more = {"share": found[low].share, **found[low].metrics} if low in found else {}
         lines.append(line | more)
         probes = [each for _, each in sorted(found.items())]
-        shown = ("rate", "share", "sustained")
+        shown = ("rate", "share", "sustained", "burst", "detail")
         runs += [name | {each: vars(x)[each] for each in shown} | x.metrics for x in probes]
     return pd.DataFrame(lines, columns=_COLUMNS), pd.DataFrame(runs)
 
@@ -165,7 +167,7 @@ def _probe(
         for task in tasks:
             document = ran.store.schedule(task.key)
             if document is None or task.instance is None:
-                return Probe(rate, math.nan)
+                return Probe(rate, math.nan, detail=ran.shown[task.key].detail)
             whole = make_timeline(task.instance, parse_schedule(document))
             run, times = steadiness(whole), behind_warm_up(whole)
             shown = ran.shown[task.key]

@@ -98,16 +98,17 @@ def _tell(method: str, probe: Probe) -> None:
 
 def _none_kept(lowest: Mapping[Hashable, Any], options: CommandOptions) -> str:
     """Return the reason that no rate is kept, from the run at the lowest one."""
-    at = f"at {lowest['rate']:g} a second"
+    at = f"{lowest['rate']:g} a second, the lowest rate"
     if math.isnan(lowest["share"]):
-        return f"no rate keeps {options.slo}: no schedule {at}"
+        return f"no schedule at {at}: {lowest['detail']}"
     took = ", ".join(
         f"{cell(lowest[f'mean_{each.name}_ms'], 0.001)} s {each.name.upper()} "
         f"(p99 {cell(lowest[f'p99_{each.name}_ms'], 0.001)})"
         for each in fields(options.slo)
         if getattr(options.slo, each.name) is not None
     )
-    return f"no rate keeps {options.slo}: a request alone takes {took}, {at}"
+    fault = "is not sustained" if lowest["burst"] else f"does not keep {options.slo}"
+    return f"{at}, {fault}: a request takes {took}"
 
 
 def _table_text(table: pd.DataFrame) -> str:

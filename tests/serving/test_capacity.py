@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -106,8 +107,8 @@ def test_the_command(
     assert told[1].split()[:6] == ["svf", "4", "4.177", "burst", "76.57", "100.0"]
     assert told[2].split()[:2] == ["vllm-v1", "0"]
     assert told[3] == (
-        "vllm-v1: no rate keeps ttft:10ms,tpot:60ms: a request alone takes 0.030 s TTFT (p99 "
-        "0.040), 0.005 s TPOT (p99 0.006), at 0.001 a second"
+        "vllm-v1: 0.001 a second, the lowest rate, does not keep ttft:10ms,tpot:60ms: a request "
+        "takes 0.030 s TTFT (p99 0.040), 0.005 s TPOT (p99 0.006)"
     )
     computed = "simulated; computed, not measured: batch time (docs/gpus.md)"
     assert told[-2:] == ["arrivals are drawn (Poisson, seed 0)", computed]
@@ -116,6 +117,29 @@ def test_the_command(
     assert (svf["capacity"], svf["burst"], vllm["capacity"]) == (4.0, True, 0.0)
     assert svf["not_kept"] <= 4.0 * 1.05
     assert svf["stability_rate"] == pytest.approx(76.57, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("probe", "says"),
+    [
+        (
+            Probe(1, math.nan, detail="too small"),
+            "no schedule at 0.001 a second, the lowest rate: too",
+        ),
+        (
+            Probe(1, 1.0, False, metrics={"mean_ttft_ms": 30.0, "p99_ttft_ms": 40.0}),
+            "0.001 a second, the lowest rate, is not sustained: a request takes 0.030 s TTFT",
+        ),
+    ],
+)
+def test_why_no_rate_is_kept(
+    probe: Probe, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not each lowest rate misses the objective: a run may fail, or be a burst."""
+    monkeypatch.setattr(module, "_probe", lambda rate, *_: replace(probe, rate=rate))
+    asked = ["chat", "--set", "n=400", "--slo", "ttft:10s", "--methods", "svf", "--quiet"]
+    assert command.main(asked) == 1
+    assert f"svf: {says}" in capsys.readouterr().out
 
 
 def test_a_wrong_run_ends_the_search(
