@@ -1,8 +1,4 @@
-"""Distance of a scheduler for LLM inference from the best possible one.
-
-The functions are in :mod:`kvopt.api` and are loaded at their first use: a process that runs a
-method imports this package, and needs none of them.
-"""
+"""Distance of a scheduler from the best possible one; functions are loaded at their first use."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Functions of the library: read, solve, run, bound, check, compare.
-
-Each method runs in a separate process, which is killed at its limits, and its results are checked
-here.  A crash of an engine becomes a status and does not end the session.
-"""
+"""Functions of the library; each method runs in a separate process and is checked here."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The answer on one instance: vLLM's scheduler, the best method by information, and the bound.
-
-``solve.py`` on a trace and its table of all policies, ``evaluate.py``, its report and
-``kvopt rates`` all print :class:`Answer`; :func:`relative` compares with vLLM's scheduler.
-"""
+"""The answer on one instance: vLLM's scheduler, the best method by information, the bound."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
-from instances import read_instance
+from instances import InfeasibleInstanceError, read_instance
 from instances.instance_names import FOLDER
+from instances.time_unit import ROUNDS
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
 from kvopt.best_known.entry_text import entry_text
 from kvopt.best_known.library_and_ladder import LibraryInstance, LibraryWithLadder, library_by_hash
@@ -55,7 +56,7 @@ _Verdict = tuple[Sequence[str], int]
     cls=Command,
     fails={
         EXIT_FAULTS: (RegistryError, DamagedError, MethodError, KilledError),
-        EXIT_BAD_USAGE: (OutputError, StoreError, FileError, OSError),
+        EXIT_BAD_USAGE: (OutputError, StoreError, FileError, OSError, InfeasibleInstanceError),
     },
     examples=("am1_00 uniform_100", "--check", "--check am1_00", "--store results/runs.sqlite"),
     codes="0 fine; 1 a value is not proved, an instance is missing or not run yet, --check found "
@@ -103,8 +104,9 @@ def _named(text: str) -> str:
     """Return the registry's name of a name or an instance file, whatever that is called."""
     if not Path(text).is_file():
         return Path(text).name.removesuffix(".json")
-    found = LibraryWithLadder(library_by_hash()).get(read_instance(text).sha256)
-    if found is None:
+    instance = read_instance(text)
+    found = LibraryWithLadder(library_by_hash()).get(instance.sha256)
+    if found is None or instance.unit is not ROUNDS:  # its hash has no unit
         raise RegistryError(f"{text}: the registry has no such instance")
     return found.instance.name
 

@@ -27,10 +27,7 @@ Take = Callable[[Task, RunSnapshot], None]
 
 @dataclass(frozen=True)
 class PolicyLimits:
-    """Limits of the policies: deadline (``time.monotonic``), gigabytes each, processes.
-
-    From two processes on the bound in seconds is computed next to the policies.
-    """
+    """Limits of the policies: deadline (``time.monotonic``), gigabytes each, processes."""
 
     deadline: float
     memory_limit: float | None

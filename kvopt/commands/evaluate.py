@@ -29,7 +29,7 @@ from kvopt.runs.task import FinishedRun, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.row_files import ExportError, check_export, export_rows
 from kvopt.suites import SuiteError, SuiteSection
-from kvopt.sweeps.contradictions import alarms, run_summaries
+from kvopt.sweeps.contradictions import alarms, misstated_optima, run_summaries
 from kvopt.sweeps.failures import failures, split_unread
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.sweep_inputs import InputError, read_inputs
@@ -256,11 +256,14 @@ def _finish(
     wrong = alarms([*runs, *(each for each in others if not each.alarming)])
     for line in wrong:
         print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
+    misstated = misstated_optima(runs)
+    for line in misstated:
+        complain(options.program, line)
     failed = failures(runs, tasks)
     printed = dict(store.select("key", "output")) if failed else {}
     for failure in failed:
         complain(options.program, failure.line(printed.get(failure.failed[0].key, "")))
-    if wrong or not complete:
+    if wrong or misstated or not complete:
         return EXIT_REFUSED if wrong else EXIT_BAD_INPUT
     return EXIT_FAILED if any(failure.on_all for failure in failed) else EXIT_OK
 

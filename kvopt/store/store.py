@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -95,6 +96,8 @@ class Store:
 
     def _insert(self, finished: FinishedRun) -> None:
         record, instance, schedule = finished.record, finished.instance, finished.schedule
+        if finished.about_the_file:  # the fault of the file is none of the run
+            record = replace(record, status=finished.status)
         # Not asdict, which copies the traces entry by entry.
         values = [_cell(each) for each in vars(record).values()]
         names, marks = ", ".join(vars(record)), ", ".join("?" * len(values))

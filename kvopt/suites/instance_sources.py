@@ -36,10 +36,7 @@ class InstanceSource:
 
 @dataclass(frozen=True)
 class LoadedSource:
-    """A source that has been read: an instance, or a fault in one line.
-
-    ``fault_status`` is ``infeasible`` where a request never fits; traces have a ``report``.
-    """
+    """A source that has been read: an instance with a trace's report, or a fault in one line."""
 
     name: str
     instance: Instance | None

@@ -9,6 +9,7 @@ from kvopt.methods.witness import is_own
 from kvopt.registry_lookup import registered_values
 from kvopt.store import Store
 from schedules.evidence import (
+    MISSTATED,
     BoundStatement,
     bounds_hold,
     contradictions,
@@ -70,6 +71,16 @@ def run_summaries(store: Store, keys: Collection[str] | None) -> list[RunSummary
         )
         for run in runs
     ]
+
+
+def misstated_optima(runs: Sequence[RunSummary]) -> list[str]:
+    """Return one line for every instance whose file states an optimum that a run proves wrong."""
+    lines: dict[str, str] = {}
+    for run in runs:
+        _, found, rest = run.detail.partition(MISSTATED)
+        if found:
+            lines.setdefault(run.instance, f"{run.instance}: {found}{rest.partition('; ')[0]}")
+    return [*lines.values()]
 
 
 def alarms(runs: Sequence[RunSummary]) -> list[str]:

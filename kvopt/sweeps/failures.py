@@ -60,5 +60,4 @@ def split_unread(tasks: Iterable[Task]) -> tuple[list[str], list[Task]]:
 
 
 def _failed(run: RunSummary) -> bool:
-    without = run.status in FAILED and (run.tel is None or run.alarming)
-    return without or METHOD_FAILED in run.detail
+    return run.status in FAILED or METHOD_FAILED in run.detail

@@ -11,8 +11,8 @@ from schedules.schedule import Status
 
 _NOTE = "All stored runs that no later run of the same instance, method, seed and limits replaces."
 _NOTE_BAD = (
-    "Runs that crashed, hit the memory limit or an error, or that the checker refused; a failed "
-    "method may have a schedule."
+    "Runs that crashed, hit the memory limit or an error, or that the checker refused; they may "
+    "have a schedule."
 )
 #: Lines of the list of failures.
 MOST_FAILURES = 200
@@ -35,9 +35,9 @@ def status_counts(runs: pd.DataFrame) -> Table:
 
 
 def failures(runs: pd.DataFrame) -> Table:
-    """Return the runs with a status of ``rows.BAD``, and those whose method failed."""
+    """Return the runs with a status of ``rows.BAD``, without memory, or whose method failed."""
     failed = runs["detail"].str.contains(METHOD_FAILED, regex=False).fillna(False)
-    bad = runs[runs["status"].isin(BAD) | failed]
+    bad = runs[runs["status"].isin(BAD) | failed | runs["ending"].eq("memory_limit")]
     shown = (
         *columns("name", instance="instance", label="method"),
         Column("seed", "seed", "count"),

@@ -5,6 +5,7 @@ from functools import partial
 
 import click
 
+from instances import InfeasibleInstanceError
 from instances.generate import format_listing, write_out
 from instances.instance_files import InstanceFileError, format_instance
 from instances.instance_names import find_instance
@@ -20,7 +21,7 @@ from support.usage_errors import UsageError
 @click.command(
     "kvopt convert",
     cls=Command,
-    fails={2: (OutputError, InstanceFileError)},
+    fails={2: (OutputError, InstanceFileError, InfeasibleInstanceError)},
     examples=(
         "--list",
         "trace.csv --memory 61035 --out trace.json",

@@ -1,8 +1,4 @@
-"""SCIP, PyJobShop and Vidur on one task, in another environment: JSON in, JSON out.
-
-``PYTHON other_programs.py TOOL < TASK`` prints the seconds of the tool without its imports, and its
-answer.  This file imports nothing of kvopt.
-"""
+"""SCIP, PyJobShop and Vidur on one task, in another environment: JSON in, JSON out."""
 
 import json
 import os

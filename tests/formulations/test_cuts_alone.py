@@ -1,9 +1,4 @@
-"""Every family of cuts by itself: no optimal schedule of any tiny instance or draw violates it.
-
-All optimal schedules come from an enumeration without any cut.  To put a new family to the test,
-add one line to ``FAMILIES`` (and one to ``DAMAGED``, so that the test is known to be sharp); rows
-and options of formulations are found by themselves.
-"""
+"""No optimal schedule of a tiny instance or draw violates any family of cuts by itself."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -7,13 +7,7 @@ from instances import Instance
 
 
 def brute_force_optimum(instance: Instance) -> int:
-    """Return the least TEL over all start rounds (rounds); for about six requests.
-
-    Requests are given starts one after the other, from their arrival on.  A start is tried as
-    long as the latency so far, plus the outputs of the requests that are still to come, stays
-    below the best TEL known; since latencies only grow with the start, nothing is missed.  The
-    first best known TEL comes from placing the requests greedily in every order.
-    """
+    """Return the least TEL over all start rounds (rounds); for about six requests."""
     requests = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
     best = min(_greedy(order, instance.memory) for order in permutations(requests))
     # Long runs first: they fill memory and cut the search early.
@@ -54,10 +48,7 @@ def _greedy(order: tuple[tuple[int, int, int], ...], memory: int) -> int:
 
 
 def schedules_up_to(instance: Instance, most: int) -> Iterator[tuple[int, ...]]:
-    """Yield the start rounds, in the instance's order, of every schedule with a TEL up to a number.
-
-    A start is tried as long as the latency so far, plus the outputs still to come, allows for that.
-    """
+    """Yield the starts, in the instance's order, of every schedule with a TEL up to a number."""
     requests = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
     order = sorted(range(len(requests)), key=lambda i: -requests[i][2])
     starts = [0] * len(requests)

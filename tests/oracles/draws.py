@@ -101,11 +101,7 @@ KINDS = ("mixed", "equal", "no prompts", "peaks of M", "tight memory", "gaps")
 
 
 def crowd(seed: int, most: int = 5) -> Instance:
-    """Return an instance of two to ``most`` requests; its kind is ``KINDS[seed % 6]``.
-
-    Every second one of each kind has arrivals after round 0, except that ``gaps`` always has, so
-    far apart that memory may be empty in between.
-    """
+    """Return an instance of two to ``most`` requests; its kind is ``KINDS[seed % 6]``."""
     draws = random.Random(seed)
     kind = KINDS[seed % len(KINDS)]
     late = seed // len(KINDS) % 2 == 1
@@ -136,12 +132,7 @@ MEMORIES = (2_000, 16_492, 10**5, 10**7, 10**8, 10**9)
 
 
 def edge(seed: int, most: int = 6) -> Instance:
-    """Return an instance of two to ``most`` requests whose peaks are near fractions of M.
-
-    Sums of tokens then equal M, or lie a token or some beside it.  Outputs are up to 5 rounds; in
-    every fourth one request has prompts of no tokens, in every third requests repeat, in every
-    second arrivals differ.
-    """
+    """Return an instance of two to ``most`` requests whose peaks are near fractions of M."""
     draws = random.Random(seed)
     memory = draws.choice(MEMORIES)
     near = draws.choice((0, 1, 2, 6))
@@ -164,11 +155,7 @@ def edge(seed: int, most: int = 6) -> Instance:
 
 
 def gapped(seed: int, most: int = 6) -> Instance:
-    """Draw requests whose arrivals leave all that came before just, or just not, time to complete.
-
-    Some arrive with the one before them, a round beside the last round in which it still runs when
-    all run one after the other, or long after; the order of the requests is mixed.
-    """
+    """Draw requests whose arrivals leave what came before just, or just not, time to complete."""
     draws = random.Random(seed)
     memory = draws.randint(4, 12)
     rows: list[tuple[int, int, int]] = []

@@ -1,10 +1,4 @@
-"""The rules of a schedule read token by token: no sweep, no sorting of events, no code of kvopt.
-
-A request is followed through its life as a list of (time, tokens it has made).  All rules but one
-are about that list alone: it begins with one token, no earlier than one round after the arrival;
-time goes up; the tokens go up by one, or fall back to what was kept; all o tokens are there at the
-end and not before.  The last rule adds up what all requests hold at each time.
-"""
+"""The rules of a schedule read token by token: no sweep, no sorting of events, no code of kvopt."""
 
 from collections import Counter, defaultdict
 from typing import Any, NamedTuple
@@ -28,11 +22,7 @@ class Judged(NamedTuple):
 
 
 def literal_verdict(rows: list[Row], memory: int, document: dict[str, Any]) -> Judged:
-    """Return the verdict; requests are named by their place.
-
-    ``document`` holds ``starts``, ``tel``, ``lower_bound``, ``status`` and, where set, ``attempts``
-    and ``kept``, of any lengths and integers.
-    """
+    """Return the verdict; requests are named by their place."""
     bound = document["lower_bound"]
     lives = _lives(rows, document)
     if lives is None or document["tel"] < 0 or (bound is not None and bound < 0):

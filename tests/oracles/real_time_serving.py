@@ -1,8 +1,4 @@
-"""Serving engines in real time, one round after the other: prompts in chunks, stalled rounds.
-
-Written from the docstrings of ``vllm-v1``, ``sglang-ratio`` and ``alpha-beta`` with plain lists and
-fractions; nothing of the policies or the simulator is used.
-"""
+"""Serving engines in real time, round by round with plain lists, from the policies' docstrings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

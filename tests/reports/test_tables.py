@@ -195,8 +195,9 @@ def test_failures_are_listed_with_their_reason() -> None:
     results = results_of(
         record(instance="a", status="refused", detail="memory exceeded at 3"),
         record(instance="b", status="no_solution"),
+        record(instance="c", status="feasible", ending="memory_limit", detail="no memory"),
     )
-    assert _table(results, "failures")["detail"].tolist() == ["memory exceeded at 3"]
+    assert _table(results, "failures")["detail"].tolist() == ["memory exceeded at 3", "no memory"]
 
 
 def test_policies_are_ranked_and_engines_stand_apart() -> None:

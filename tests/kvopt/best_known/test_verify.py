@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,11 @@ def test_the_values_of_an_instance_are_printed(proved: Sweep, tmp_path: Path) ->
     for command in (proved.show, proved.check):
         for name, told in (("am1_n20_seed0", "not run yet"), ("no", "no such instance")):
             assert (command(name), told in proved.err) == (1, True)
+    # The same requests in seconds are another instance, with the same hash.
+    write_instance(replace(FOUR, time_unit="second"), file)
+    assert (proved.show(file), "no such instance" in proved.err) == (1, True)
+    file.write_text(file.read_text().replace('"memory": 5', '"memory": 1'))
+    assert (proved.show(file), "is infeasible" in proved.err) == (2, True)
 
 
 @pytest.mark.parametrize("today", [False, True])

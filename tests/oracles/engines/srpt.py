@@ -1,9 +1,4 @@
-"""Smallest work first, and preemption for less work, remaining or attained (all of this suite).
-
-The docstrings of the policies and of ``heuristics.preemptive_exchange`` say what these do.
-``coefficients`` are those of a round's time in picoseconds: base, a token prefilled, a token
-prefilled squared, a decoding request, a token read.
-"""
+"""Smallest work first, and preemption for less work; coefficients of a round in picoseconds."""
 
 from collections.abc import Sequence
 from fractions import Fraction

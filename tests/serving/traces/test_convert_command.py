@@ -66,6 +66,7 @@ def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> N
         (["am1_n5_sed0"], "did you mean am1_n5_seed0"),
         (["am1_n5_seed0", "--memory", "44"], "am1_n5_seed0 is an instance file of 43 tokens"),
         (["am1_n5_seed0", "--limit", "2"], "limit: goes with a trace"),
+        (["INFEASIBLE"], "request id 0 needs 4 + 1 = 5 tokens"),
         (["DAMAGED", "--memory", "9", "--out", "OUT"], "row 3: arrived_at: expected a number"),
         (["TRACE", "--memory", "9", "--out", "TRACE"], "is the input"),
     ],
@@ -77,9 +78,15 @@ def test_every_mistake_is_one_line(
     path, damaged, text = tmp_path / "trace.csv", tmp_path / "bad.csv", BY_NAME["vidur.csv"].text
     path.write_text(text)
     damaged.write_text(text.replace(*BY_NAME["vidur.csv"].time))
+    infeasible = tmp_path / "infeasible.json"
+    infeasible.write_text(
+        '{"schema": "kvopt.instance/1", "name": "x", "memory": 4, "requests": '
+        '[{"id": 0, "arrival": 0, "prompt": 4, "output": 1}]}'
+    )
     places = {"TRACE": str(path), "DAMAGED": str(damaged), "OUT": str(tmp_path / "out.json")}
+    places["INFEASIBLE"] = str(infeasible)
     told = refused(partial(main, program="kvopt convert"), *(places.get(x, x) for x in arguments))
     assert told.startswith("kvopt convert: ")
     assert expected in told
     assert path.read_text() == text
-    assert set(tmp_path.iterdir()) == {path, damaged}
+    assert set(tmp_path.iterdir()) == {path, damaged, infeasible}
