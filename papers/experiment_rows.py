@@ -11,6 +11,7 @@ from kvopt.suites import Suite
 from kvopt.sweeps.plan import plan
 from reports.nightly.night_rows import read_rows as committed_rows
 from reports.nightly.night_rows import typed
+from support.usage_errors import UsageError
 
 #: Key of a run; sources are no part of it, since its schedule was checked.
 RUN = ["instance_sha256", "batch_time", "method", "seed", "time_limit", "threads"]
@@ -25,15 +26,15 @@ COLUMNS = (
 
 
 def suite_rows(suite: Suite, location: str | Path) -> pd.DataFrame:
-    """Return the rows of a suite's runs from a store or an exported file.
-
-    The last row of a repeated run counts; ``BROKEN`` runs are left out.
-    """
+    """Return the last row of each of a suite's runs from a store or an exported file, if any."""
     found = stored_rows(location).drop(columns="section")
     found = found[~found["status"].isin(BROKEN)]
     found = found.sort_values("finished_utc", kind="stable").drop_duplicates(RUN, keep="last")
     runs = [_run(task) for section in suite.sections for task in plan([section])]
-    return typed(pd.DataFrame(runs).merge(found, on=RUN), COLUMNS)
+    rows = typed(pd.DataFrame(runs).merge(found, on=RUN), COLUMNS)
+    if len(found) and not len(rows):
+        raise UsageError(f"{location}: no run has the suite's instances, methods and limits")
+    return rows
 
 
 def _run(task: Task) -> dict[str, object]:

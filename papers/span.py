@@ -83,10 +83,7 @@ def mean_of(values: Iterable[float]) -> Span | None:
 
 
 def deviation_of(values: Iterable[float]) -> Span | None:
-    """Return the standard deviation of normal repeats with its confidence (chi-squared).
-
-    Fewer than two repeats give None.
-    """
+    """Return the standard deviation of normal repeats, two at least, with its confidence."""
     known = _known(values)
     if len(known) < 2:
         return None
@@ -103,10 +100,7 @@ def ratio_of(above: Sequence[float], below: Sequence[float]) -> Span | None:
 
 
 def slope_of(x: Iterable[float], y: Iterable[float]) -> Span | None:
-    """Return the least-squares slope with its confidence, None under three points.
-
-    Errors are independent and have one variance.
-    """
+    """Return the least-squares slope of three points or more with its confidence, else None."""
     across, up = np.array([float(each) for each in x]), np.array([float(each) for each in y])
     if len(across) < 3 or not np.ptp(across):
         return None

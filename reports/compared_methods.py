@@ -9,6 +9,7 @@ from functools import partial
 
 import pandas as pd
 
+from heuristics.policy_registry import policies
 from instances.time_unit import TimeUnit, unit_of
 from kvopt.methods.knowledge import CLASSES, Knowledge, knowledge
 from kvopt.methods.witness import is_own
@@ -148,9 +149,10 @@ def _answer(
     outcomes = lines.dropna(subset="tel")[["label", "method", "knows", "tel"]]
     known, best = runs.iloc[0], None
     if pd.notna(known["upper"]):
-        all_known = Knowledge("outputs", offline=True)
+        policy = known["upper_by"].partition(", ")[0].removeprefix("policy ")
+        knows = knowledge(policy) if policy in policies() else Knowledge("outputs", offline=True)
         label = f"best known: {known['upper_by']}"
-        best = "hindsight", MethodTotal(label, "", all_known, int(known["upper"]))
+        best = MethodTotal(label, policy, knows, int(known["upper"]))
     totals = []
     for label, method, knows, total in outcomes.itertuples(index=False):
         p99, *waiting = metrics.loc[label]

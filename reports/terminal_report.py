@@ -83,5 +83,5 @@ def _table_text(table: Table) -> str:
         else:
             kept.remove(last := max(k for k in kept if keys[k] not in ("gap", "label")))
             left.insert(0, table.columns[last].title)
-    more = [f"Left out here: {', '.join(left)}."] if left else []
+    more = [f"Left out, for the width: {', '.join(left)} (--export has all)."] if left else []
     return "\n".join([text, *more, *map(wrap_lines, shown.notes)])

@@ -195,15 +195,14 @@ def make_answer(
     requests: int,
     unit: TimeUnit,
     optimal: bool = False,
-    best: tuple[str, MethodTotal] | None = None,
+    best: MethodTotal | None = None,
     few: str = "",
 ) -> Answer | None:
     """Return the answer; None without a policy to compare with, or with nothing else.
 
     It names the best method of each class and the best of each custom file.  It names a further
     non-clairvoyant policy that is better than the base, and hindsight that is the best of all.
-    ``best`` are the best known schedules, in words and with their finder, named if no method
-    reaches them.
+    ``best`` are the best known schedules and their finder, named if no method reaches them.
     """
     # Of equal ones declared knowledge of the outputs comes before exact predictions.
     found = sorted(outcomes, key=lambda x: (x.total, x.knowledge.lengths != "outputs", x.label))
@@ -222,8 +221,8 @@ def make_answer(
         if each is not base and (own or first):
             of_class.append(each)
     named = [(words, each) for words, of_class in others.items() for each in of_class]
-    if best is not None and best[1].total < found[0].total:
-        named.append(best)
+    if best is not None and best.total < found[0].total:
+        named.append((_words(best), best))
     if bound is None and not named:
         return None
     return Answer(base, named, bound, covers_kept, requests, unit, optimal, few)

@@ -185,7 +185,7 @@ def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
         None if pd.isna(upper) or pd.isna(lower) or apart else share_left(int(upper), int(lower))
         for upper, lower, apart in zip(rows["tel"], rows["lower"], rows["apart"], strict=True)
     ]
-    table = rows[["rate", "n", "name", "seed", "status", "batch_time"]].assign(
+    table = rows[["rate", "n", "memory", "name", "seed", "status", "batch_time"]].assign(
         tel_s=rows["tel"].astype("Float64") / NANOSECONDS,
         ael_s=rows["tel"].astype("Float64") / n / NANOSECONDS,
         bound_ael_s=rows["lower"] / n / NANOSECONDS,

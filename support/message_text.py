@@ -45,21 +45,23 @@ def cut_middle(text: str, longest: int) -> str:
 
 
 def wrap_lines(text: str, width: int = WIDTH, indent: str = "") -> str:
-    """Return text in lines of so many columns, all but the first indented; units stay."""
-    lines = textwrap.fill(glue_units(text), width, subsequent_indent=indent, break_on_hyphens=False)
-    return lines.replace("\N{NO-BREAK SPACE}", " ")
+    """Return text in lines of so many columns, all but the first indented; units, words stay."""
+    whole = textwrap.TextWrapper(
+        width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
+    return whole.fill(glue_units(text)).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def summary_text(rows: Sequence[tuple[str, str]]) -> str:
-    """Return aligned lines of labels and values; a long value goes on below its beginning."""
+    """Return aligned lines of labels and values; of a value with lines the last is wrapped."""
     width = max(len(label) for label, _ in rows)
-    lines = [
-        (label if at == 0 else "", line)
-        for label, value in rows
-        for at, line in enumerate(value.split("\n"))
-    ]
     below = " " * (width + 2)
-    return "\n".join(wrap_lines(f"{label:<{width}}  {line}", indent=below) for label, line in lines)
+    found: list[str] = []
+    for label, value in rows:
+        text = f"{label:<{width}}  {value}".replace("\n", f"\n{below}")
+        *table, last = text.split("\n")
+        found += [*table, wrap_lines(last, indent=below)]
+    return "\n".join(found)
 
 
 def glue_units(text: str) -> str:
@@ -104,10 +106,7 @@ def unknown_name(what: str, word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str], alike: float = _ALIKE) -> str:
-    """Return the end of a complaint that proposes the nearest names, or nothing.
-
-    First come up to ten names that begin with the word, then some ``alike`` (0 to 1).
-    """
+    """Return the end of a complaint that proposes up to ten near names, or nothing."""
     names = {_plain(name): name for name in known}
     plain = _plain(word)
     beginning = [each for each in names if len(plain) > 1 and each.startswith(plain)]

@@ -1,7 +1,4 @@
-"""E1 to E16 again, by a program that imports nothing of kvopt.
-
-It reads instances and schedules of the library as JSON.  Requests are (arrival, prompt, output).
-"""
+"""E1 to E16 again from the library's JSON, by a program that imports nothing of kvopt."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence

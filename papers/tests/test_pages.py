@@ -46,6 +46,7 @@ from papers.span import (
 )
 from reports import freshness
 from reports.nightly.night_rows import RowsError, typed
+from support.usage_errors import UsageError
 from tests.reports.synthetic import digest, frame, record
 
 
@@ -485,6 +486,9 @@ def test_rows_of_a_store_are_added(place: Path) -> None:
     both = join_rows(suite, old, rest[:1])
     assert sorted(both["tel"]) == [3, 7, 7, 7]
     assert len(join_rows(suite, old[:0], rest)) == 4
+    pd.read_csv(place / "store.csv").assign(time_limit=61.0).to_csv(place / "others.csv")
+    with pytest.raises(UsageError, match="no run has the suite's instances, methods and limits"):
+        suite_rows(suite, place / "others.csv")
 
 
 def test_a_suite_of_ones_own_goes_elsewhere(place: Path) -> None:

@@ -45,10 +45,7 @@ def test_the_optimum_is_that_of_brute_force(rows: list[Triple], room: int, arriv
 
 
 def test_all_instances_are_gone_through() -> None:
-    """M(M + 1)/2 kinds of requests at each round: C(kinds + n − 1, n) multisets, each once.
-
-    Those of which none arrives at 0 are as many as those with one round less.
-    """
+    """M(M + 1)/2 kinds at each round: C(kinds + n − 1, n) multisets, less those without round 0."""
     for n, memory, latest in ((1, 3, 0), (2, 4, 0), (3, 3, 0), (2, 3, 3), (3, 2, 2)):
         found = list(multisets(n, memory, latest))
         kinds = memory * (memory + 1) // 2

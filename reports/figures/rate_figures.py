@@ -70,10 +70,7 @@ def _shade(axes: Any, bound: pd.Series, end: float) -> None:
 
 
 def pareto_figure(runs: pd.DataFrame, title: str) -> figure_parts.Drawing:
-    """Return p99 TTFT and p99 TPOT of ``serving.capacity_search`` runs over the output throughput.
-
-    Further right and lower is better; a rate is a point, hollow if it is a burst.
-    """
+    """Return p99 TTFT and p99 TPOT over the output throughput; a burst is a hollow point."""
     names = list(dict.fromkeys(runs["method"]))
     shown = figure_parts.with_base(names)
     runs = runs.sort_values("rate")

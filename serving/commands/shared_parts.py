@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -143,8 +144,8 @@ def store_of(options: CommandOptions, *, readonly: bool = False) -> str:
 
 def deployment(instance: Instance, model: BatchTime) -> str:
     """Return the title of a picture: the trace, and the model on its GPUs or the batch time."""
-    served = f"{model.served or model.name}, M = {instance.memory:,} tokens"
-    return f"{instance.name}, simulated: {served}"
+    served = model.served or re.sub(r"\(.*\)", "(…)", model.name)
+    return f"{instance.name}, simulated: {served}, M = {instance.memory:,} tokens"
 
 
 def cell(value: float | None, factor: float = 1.0, digits: int = 3) -> str:

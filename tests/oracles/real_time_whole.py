@@ -1,8 +1,4 @@
-"""The least total latency in seconds of five to eight requests, by dynamic programming.
-
-None of our code is used.  Prompts are prefilled whole and nothing is evicted; a request may wait,
-and pause while it holds memory, and the worker may be idle.  Each fits into the memory alone.
-"""
+"""The least total latency in seconds of five to eight requests, by dynamic programming alone."""
 
 import random
 from itertools import combinations
@@ -20,11 +16,7 @@ _Level = dict[_Made, list[tuple[int, int]]]
 def staggered(
     rng: random.Random, n: int, prompt: int = 0, load: float | None = None
 ) -> tuple[Requests, int]:
-    """Draw requests (arrival in nanoseconds, prompt, output) and the memory for half or all.
-
-    Prompts are about so long, or for 0 long or short.  The load is how many requests would be in
-    the system, each as if alone: any for None, all at once for 0.
-    """
+    """Draw requests (arrival in nanoseconds, prompt, output) and the memory for half or all."""
     prompt = prompt or rng.choice([50, 1300])
     load = rng.choice([0.0, 0.3, 1.0]) if load is None else load
     sizes = [(rng.randint(prompt // 2, prompt * 3 // 2), rng.randint(1, 5)) for _ in range(n)]

@@ -49,7 +49,7 @@ def test_a_schedule_of_a_method_that_only_bounds_is_not_left_out() -> None:
     bound = _run("bound", "a", 96, found_by="policy svf-first-fit")
     found = _compared(_run("vllm-v1", "a", 120), _run("svf", "a", 100), bound)
     assert found.answer is not None
-    best = ("hindsight", "best known: policy svf-first-fit, bound", "24.000", "20.0 %")
+    best = ("lengths", "best known: policy svf-first-fit, bound", "24.000", "20.0 %")
     assert found.answer.rows()[-1] == best
     first = [cell.text for cell in next(iter(found.table().rows(1)))]
     assert first[:6] == ["clairvoyant", "1", "svf", "100", "-16.7 %", "[4.0, 10.0] %"]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from instances.time_unit import ROUNDS, SECONDS, TimeUnit
-from kvopt.methods.knowledge import knowledge
+from kvopt.methods.knowledge import Knowledge, knowledge
 from serving.answer import Answer, MethodTotal, make_answer
 
 #: TEL (ms) over ten requests.
@@ -89,12 +89,12 @@ def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
 
 def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> None:
     """The share is one number where the bound is met: 24 / 30 = 0.8."""
-    best = "best known", MethodTotal("svf-first-fit, bound", "", knowledge("svf"), 24)
+    best = MethodTotal("svf-first-fit, bound", "", Knowledge("outputs", offline=True), 24)
     outcomes = _outcomes({"vllm-v1": 30, "svf": 25}, 1)
     asked = partial(IN_ROUNDS, best=best)
     found = asked(outcomes, bound=24, optimal=True)
     assert found is not None
-    assert found.rows()[2] == ("best known", "svf-first-fit, bound", "2.400", "20.0 %")
+    assert found.rows()[2] == ("hindsight", "svf-first-fit, bound", "2.400", "20.0 %")
     last = "The best schedule has a mean of 2.400, so none saves more than 20.0 % over vLLM."
     assert _said(found) == last
     reached = [*outcomes, *_outcomes({"mc-sf": 24}, 1)]
@@ -171,9 +171,9 @@ def test_what_is_won_is_never_shown_above_itself(base: int, other: int) -> None:
 
 def test_without_a_bound_there_is_no_conclusion() -> None:
     """The rows stand alone, also of a best known schedule without a name."""
-    best = "best known", MethodTotal("", "", knowledge("svf"), 24)
+    best = MethodTotal("", "", knowledge("svf"), 24)
     runs = [MethodTotal("vllm-v1", "vllm-v1", knowledge("vllm-v1"), 30)]
     found = IN_ROUNDS(runs, bound=None, best=best)
     assert found is not None
-    assert found.rows()[1] == ("best known", "", "2.400", "20.0 %")
+    assert found.rows()[1] == ("lengths", "", "2.400", "20.0 %")
     assert _said(found) == ""

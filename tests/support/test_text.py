@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from support.message_text import guard_cell, plural, unguard_cell, wrap_lines
+from support.message_text import guard_cell, plural, summary_text, unguard_cell, wrap_lines
 
 
 def test_one_and_many() -> None:
@@ -35,3 +35,12 @@ def test_no_cell_is_a_formula_and_each_text_comes_back(text: str) -> None:
     assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
     assert unguard_cell(cell) == text
     assert cell in (text, f"'{text}")
+
+
+def test_a_table_and_a_long_word_stay_whole() -> None:
+    """Of a value with lines only the last, a sentence, is wrapped."""
+    wide, word = "a " * 60 + "b", "x" * 120
+    found = summary_text([("answer", f"head\n{wide}\n{wide}"), ("time", word)]).splitlines()
+    assert found[:2] == ["answer  head", f"        {wide}"]
+    assert [each.strip() for each in found[2:4]] == [("a " * 46).strip(), ("a " * 14 + "b").strip()]
+    assert found[-1].strip() == word
