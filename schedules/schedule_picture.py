@@ -94,7 +94,7 @@ def picture_of(instance: Instance, schedule: Schedule) -> Figure:
     with _styled():
         figure = _new_figure(6.2)
         axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
-        _add_titles(figure, instance, [schedule])
+        _add_titles(figure, instance, [schedule], [stack])
         axes.set_title(_subtitle(instance, schedule), **_QUIET)
         _add_frame(axes, instance, stack)
         below.set_xlabel(stack.label)
@@ -114,7 +114,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
     with _styled():
         figure = _new_figure(6.6)
         rows = figure.subplots(2, 1, sharex=True, sharey=True)
-        _add_titles(figure, instance, both)
+        _add_titles(figure, instance, both, stacks)
         # What the axes share is set last, by the one that needs most room.
         for axes, schedule, stack in sorted(
             zip(rows, both, stacks, strict=True), key=lambda row: row[2].tokens.max()
@@ -183,10 +183,7 @@ class _Area:
 
 @dataclass(frozen=True)
 class _Stack:
-    """Areas over columns between ``edges`` (rounds or seconds, shape (columns + 1,)).
-
-    The areas are from the bottom up; in seconds there are none.
-    """
+    """Areas from the bottom up, none in seconds; ``edges`` (columns + 1,) in rounds or seconds."""
 
     edges: NDArray[np.float64]
     areas: list[_Area]
@@ -283,14 +280,16 @@ def _draw_areas(
         figure.legend(handles=handles, loc="outside right center", title=title, **look)
 
 
-def _add_titles(figure: Any, instance: Instance, schedules: Sequence[Schedule]) -> None:
+def _add_titles(
+    figure: Any, instance: Instance, schedules: Sequence[Schedule], stacks: Sequence[_Stack]
+) -> None:
     """Write instance and methods above a picture, and how cancelled attempts are drawn."""
     methods = cut_middle(" above ".join(each.method for each in schedules), 130)
     text = f"{cut_middle(instance.name, 48)}: {methods}"
     shown = figure.suptitle(text, x=0.012, ha="left", fontsize=13, fontweight="bold", color=_INK)
     renderer = figure.canvas.get_renderer()
     room = 0.975 * figure.bbox.width
-    if any(any(each.attempts or ()) for each in schedules):
+    if any(area.holding.cancelled for each in stacks for area in each.areas):
         few = len(instance.requests) <= FEW_REQUESTS
         look = {"facecolor": "0.9", "edgecolor": _ON_AREA, "hatch": _HATCH} if few else _GREY
         key = [Patch(label="cancelled attempt", **look)]

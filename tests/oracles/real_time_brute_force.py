@@ -195,10 +195,7 @@ class _BestGoodput(_Search):
         return Fraction(good, max(end - self.begin, 1) if self.per_time else 1)
 
     def _hopes(self, now: int, i: int, end: int) -> bool:
-        """Tell whether a request that does not end before a time may yet keep the limits.
-
-        One that has its first token may be cancelled, and make it anew.
-        """
+        """Tell whether a request that does not end before a time may yet keep the limits."""
         arrival, first = self.requests[i][0], self.firsts[i]
         if self.limits.e2el is not None and end > arrival + self.limits.e2el:
             return False

@@ -4,6 +4,7 @@ import random
 import time
 import warnings
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -111,7 +112,8 @@ def test_columns_over_seconds_show_the_most_of_their_rounds() -> None:
     assert stack.tokens[second].tolist() == [3, 4, 7, 0, 5]
     assert stack.running[second].tolist() == [1, 1, 2, 0, 1]
     assert stack.waiting[second].tolist() == [0, 1, 0, 0, 0]
-    figure = picture_of(instance, schedule)
+    figure = picture_of(instance, replace(schedule, attempts=(((1, 1),), (), ())))
+    assert not figure.legends  # no attempt is drawn
     assert "TEL 6.000 s   AEL 2.000 s" in figure.axes[0].get_title(loc="left")
     assert figure.axes[1].get_xlabel() == stack.label
     above, below = pair_picture(instance, schedule, schedule).axes
