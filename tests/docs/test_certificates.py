@@ -74,8 +74,9 @@ def test_the_program_sees_what_is_forged(check: Check) -> None:
     forged["groups"][0]["prices"].append(1000)
     assert check(instance, forged) < proof["value"]
     forged["groups"][0]["members"][1] = forged["groups"][0]["members"][0]
-    with pytest.raises(AssertionError):
-        check(instance, forged)
+    for refused in (forged, proof | {"lookahead": [{}]}):
+        with pytest.raises(AssertionError):
+            check(instance, refused)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from instances import Instance
 
 
 def brute_force_optimum(instance: Instance) -> int:
-    """Return the least TEL over all start rounds (rounds); for about six requests."""
+    """Return the least TEL over the starts of about six requests; a later start only adds to it."""
     requests = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
     best = min(_greedy(order, instance.memory) for order in permutations(requests))
     # Long runs first: they fill memory and cut the search early.

@@ -23,10 +23,7 @@ Numbers = Sequence[int]
 def least_proved(
     instance: Instance, prices: Numbers, unit: int, multipliers: Numbers, strict: Numbers
 ) -> int:
-    """Return the largest value that a sweep under prices on memory proves, at least 0.
-
-    That is the least path from after the last completion to time 0, in rounds, rounded up.
-    """
+    """Return the largest value that a sweep under prices on memory proves, at least 0."""
     number = Counter((int(r.arrival), r.prompt, r.output) for r in instance.requests)
     kinds = sorted(number)
     counts = [number[kind] for kind in kinds]
